@@ -17,8 +17,8 @@ import numpy as np
 from plainly import data
 from plainly.auditing.attacks import resolve_attacks
 from plainly.auditing.sweep import sweep
-from plainly.cli.progress import bar
 from plainly.core.evalset import EvalSet
+from plainly.core.progress import bar
 from plainly.streaming.engines import engine
 
 ITEMS, TARGET = 1077, 20.0
@@ -32,12 +32,12 @@ def texts(seed: int) -> tuple[EvalSet, tuple[str, ...]]:
     for _ in range(ITEMS):
         source = rng.choice(words, size=max(int(rng.normal(22, 8)), 4))
         size = max(len(source) * 3 // 5, 2)
-        kept = [source[np.sort(rng.choice(len(source), size=size, replace=False))] for _ in ("reference", "output")]
-        for text in kept:
+        subsets = [source[np.sort(rng.choice(len(source), size=size, replace=False))] for _ in ("reference", "output")]
+        for text in subsets:
             text[rng.integers(len(text))] = rng.choice(words)
         sources.append(" ".join([*source, "."]))
-        references.append([" ".join([*kept[0], "."])])
-        outputs.append(" ".join([*kept[1], "."]))
+        references.append([" ".join([*subsets[0], "."])])
+        outputs.append(" ".join([*subsets[1], "."]))
     return EvalSet.of(sources, references=references), tuple(outputs)
 
 

@@ -53,8 +53,8 @@ def sacrebleu_bootstrap(references: list[list[str]], texts: dict[str, list[str]]
     bleu._extract_corpus_statistics = lambda lines, _: statistics[id(lines)]  # type: ignore[method-assign]
 
     def run() -> list[float]:
-        _, found = PairedTest(list(texts.items()), {"bleu": bleu}, references=None, test_type="bs", n_samples=1000)()
-        return [result.p_value for result in found["BLEU"][1:]]
+        _, results = PairedTest(list(texts.items()), {"bleu": bleu}, references=None, test_type="bs", n_samples=1000)()
+        return [result.p_value for result in results["BLEU"][1:]]
 
     return run
 
@@ -94,8 +94,8 @@ def main() -> None:
         theirs = sacrebleu_bootstrap(references, texts)
         slow = best(theirs, runs=args.runs)
         fast = best(lambda rows=rows, keep=shared: bootstrap(rows, evalset, keep=keep), runs=args.runs)
-        expected, found = theirs(), bootstrap(rows, evalset, keep=shared)
-        agree = "the same p-values" if expected == found else f"p-values {expected} and {found}"
+        expected, computed = theirs(), bootstrap(rows, evalset, keep=shared)
+        agree = "the same p-values" if expected == computed else f"p-values {expected} and {computed}"
         times = f"sacrebleu {1000 * slow:7.1f} ms  plainly {1000 * fast:6.1f} ms  {slow / fast:5.1f} ×"
         print(f"  {label:32}  {times}  {agree}")
     print("  (at least 30 × is asked for)")

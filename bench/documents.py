@@ -31,13 +31,13 @@ def documents(count: int) -> tuple[EvalSet, list[str]]:
     rng = np.random.default_rng(0)
     sources, references, written = [], [], []
     for number in range(count):
-        chosen: list[int] = []
-        while sum(len(demo.sources[item].split()) for item in chosen) < WORDS:
-            chosen.append(int(rng.integers(len(demo))))
-        kept = [item for item in chosen if rng.random() > 0.2]
-        sources.append(" ".join(f"{demo.sources[item]}" for item in chosen) + f" This was number {number}.")
-        references.append([" ".join(demo.references[item][0] for item in kept)])
-        written.append(" ".join(outputs["editor"][item] for item in kept))
+        items: list[int] = []
+        while sum(len(demo.sources[item].split()) for item in items) < WORDS:
+            items.append(int(rng.integers(len(demo))))
+        rest = [item for item in items if rng.random() > 0.2]
+        sources.append(" ".join(f"{demo.sources[item]}" for item in items) + f" This was number {number}.")
+        references.append([" ".join(demo.references[item][0] for item in rest)])
+        written.append(" ".join(outputs["editor"][item] for item in rest))
     return EvalSet.of(sources, references=references), written
 
 

@@ -37,7 +37,7 @@ _PEOPLE = "AshOlogn/Evaluating-Factuality-in-Text-Simplification"
 
 
 def planted(name: str = "asset/test") -> None:
-    """The share of planted changes that are found, of two references an item."""
+    """The share of planted changes that are found, of two references per item."""
     evalset = plainly.load(name)
     totals: dict[str, list[bool]] = {}
     for turn in (0, 5):
@@ -49,16 +49,16 @@ def planted(name: str = "asset/test") -> None:
             checked = check_pairs([evalset.sources[i] for i, _ in applied], [text.text for _, text in applied])
             for (_, text), pair in zip(applied, checked, strict=True):
                 if attack == "drop-split":
-                    found = any(finding.effect == "lost" for finding in pair.findings)
+                    detected = any(finding.effect == "lost" for finding in pair.findings)
                 else:
-                    found = any(
+                    detected = any(
                         finding.harms and finding.kind in KINDS[attack]
                         and (attack == "negate" or _overlap(finding.output, text.spans))
                         for finding in pair.findings
                     )  # fmt: skip
-                totals.setdefault(attack, []).append(found)
-    for attack, found in totals.items():
-        print(f"{attack:14} {len(found):5} planted, {np.mean(found):.3f} found with the right kind")
+                totals.setdefault(attack, []).append(detected)
+    for attack, detections in totals.items():
+        print(f"{attack:14} {len(detections):5} planted, {np.mean(detections):.3f} found with the right kind")
 
 
 def _overlap(spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> bool:
@@ -119,9 +119,9 @@ def _auroc(wrong: np.ndarray, values: np.ndarray) -> tuple[float, float, float]:
     rng = np.random.default_rng(1)
     draws = []
     for _ in range(1000):
-        chosen = rng.integers(len(wrong), size=len(wrong))
-        if 0 < wrong[chosen].sum() < len(wrong):
-            draws.append(_area(wrong[chosen], values[chosen]))
+        drawn = rng.integers(len(wrong), size=len(wrong))
+        if 0 < wrong[drawn].sum() < len(wrong):
+            draws.append(_area(wrong[drawn], values[drawn]))
     return (_area(wrong, values), *np.quantile(draws, [0.025, 0.975]))
 
 
@@ -144,8 +144,8 @@ def speed(specs: Sequence[str]) -> None:
             outputs = [row[turn] for row in evalset.references]
             clock, processor = time.perf_counter(), sum(os.times()[:4])
             metric.measure(evalset, outputs)
-            taken = time.perf_counter() - clock, sum(os.times()[:4]) - processor
-            best = [max(old, len(outputs) / new) for old, new in zip(best, taken, strict=True)]
+            times = time.perf_counter() - clock, sum(os.times()[:4]) - processor
+            best = [max(old, len(outputs) / new) for old, new in zip(best, times, strict=True)]
         print(f"{spec}: {best[0]:,.0f} pairs/s by the clock, {best[1]:,.0f} a processor second")
 
 

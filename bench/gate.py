@@ -25,8 +25,7 @@ from plainly.checks.gate import gate
 from plainly.checks.rules import Margin, Rules, load_preset
 from plainly.core.evalset import EvalSet
 from plainly.core.sampling import Sampling
-from plainly.scoring.scores import Evaluation, Scores
-from plainly.scoring.signature import Signature
+from plainly.scoring.scores import Evaluation, Scores, Signature
 
 PLANTED = 0.05
 PAGE = Path(__file__).parent.parent / "docs" / "gate.md"
@@ -53,9 +52,9 @@ def attacked(rules: Rules, references: int, *, seed: int = 0) -> list[tuple[str,
                 continue
             changed.append(_flagged(bare, texts, rules)[0][applied])
             count = min(round(PLANTED * len(bare)), int(applied.sum()))
-            chosen = rng.choice(np.flatnonzero(applied), size=count, replace=False)
+            drawn = rng.choice(np.flatnonzero(applied), size=count, replace=False)
             planted = list(outputs)
-            for item in chosen:
+            for item in drawn:
                 planted[item] = texts[item]
             stopped += _flagged(bare, planted, rules)[1]
         flags = np.concatenate(changed) if changed else np.zeros(0)
@@ -123,11 +122,11 @@ def speed() -> list[tuple[str, str]]:
     whole = time.perf_counter() - start
     pairs = list(zip(evalset.sources, (row[0] for row in evalset.references), strict=True))
     times = {}
-    for name, chosen in (("without learned metrics", rules), ("preset plain", load_preset("plain"))):
-        plainly.check(pairs[0][1], source=pairs[0][0], rules=chosen)
+    for name, preset in (("without learned metrics", rules), ("preset plain", load_preset("plain"))):
+        plainly.check(pairs[0][1], source=pairs[0][0], rules=preset)
         start = time.perf_counter()
         for pair in pairs[:100]:
-            plainly.check(pair[1], source=pair[0], rules=chosen)
+            plainly.check(pair[1], source=pair[0], rules=preset)
         times[name] = (time.perf_counter() - start) / 100
     timed = [(f"check, warm, {name}", f"{1000 * seconds:.1f} ms") for name, seconds in times.items()]
     return [("gate of 10,000 outputs without learned metrics", f"{whole:.1f} s"), *timed]

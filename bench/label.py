@@ -38,8 +38,8 @@ def main() -> None:
             pairs = len(label(labeller=name, processes=args.processes, **texts).pairs)
             best["clock"] = max(best["clock"], pairs / (time.perf_counter() - clock))
             best["processor"] = max(best["processor"], pairs / (sum(os.times()[:4]) - processor))
-        shown = f"{name}: {best['clock']:,.0f} pairs/s by the clock with {args.processes} process(es)"
-        print(f"{shown}, {best['processor']:,.0f} a processor second")
+        line = f"{name}: {best['clock']:,.0f} pairs/s by the clock with {args.processes} process(es)"
+        print(f"{line}, {best['processor']:,.0f} a processor second")
 
 
 if __name__ == "__main__":

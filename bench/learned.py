@@ -74,17 +74,17 @@ def cefr(model: str) -> dict[str, Any]:
     reader = load_reader(model)
     for name in ("cefr-sp/wiki-auto", "cefr-sp/score"):
         table = data.table(name)
-        chosen = [at for at, part in enumerate(table["part"]) if part == "test"]
-        estimate = reader.levels([close_up(table["sentence"][at]) for at in chosen])
-        truth = np.array([(table["level_a"][at] + table["level_b"][at]) / 2 for at in chosen])
+        rows = [at for at, part in enumerate(table["part"]) if part == "test"]
+        estimate = reader.levels([close_up(table["sentence"][at]) for at in rows])
+        truth = np.array([(table["level_a"][at] + table["level_b"][at]) / 2 for at in rows])
         figures[f"{name} test"] = _correlation(estimate, truth)
         estimates.append(estimate)
         truths.append(truth)
     figures["both"] = _correlation(np.concatenate(estimates), np.concatenate(truths))
     readme = data.table("readme/english")
-    chosen = [at for at, part in enumerate(readme["part"]) if part == "test"]
-    truth = np.array([readme["level"][at] for at in chosen], dtype=float)
-    figures["readme/english test"] = _correlation(reader.levels([readme["sentence"][at] for at in chosen]), truth)
+    rows = [at for at, part in enumerate(readme["part"]) if part == "test"]
+    truth = np.array([readme["level"][at] for at in rows], dtype=float)
+    figures["readme/english test"] = _correlation(reader.levels([readme["sentence"][at] for at in rows]), truth)
     figures["tsar2025/trial"] = aimed("tsar2025/trial", model)
     return figures
 
@@ -121,17 +121,17 @@ def quality(model: str) -> dict[str, Any]:
         ("asset/ratings", "original"),
     ):
         seen |= {_bare(source) for source in data.table(name)[column]}
-    chosen = [at for at, source in enumerate(table["orig_sent"]) if _bare(source) not in seen]
+    rows = [at for at, source in enumerate(table["orig_sent"]) if _bare(source) not in seen]
     metric = Quality(model=model)
-    evalset = EvalSet.of([table["orig_sent"][at] for at in chosen])
-    scores = metric.score(metric.measure(evalset, [table["simp_sent"][at] for at in chosen]))
-    asked = {"quality": "simplicity", "fluency": "fluency", "meaning": "meaning", "simplicity": "simplicity"}
-    systems = np.array([table["sys_name"][at] for at in chosen])
+    evalset = EvalSet.of([table["orig_sent"][at] for at in rows])
+    scores = metric.score(metric.measure(evalset, [table["simp_sent"][at] for at in rows]))
+    dimensions = {"quality": "simplicity", "fluency": "fluency", "meaning": "meaning", "simplicity": "simplicity"}
+    systems = np.array([table["sys_name"][at] for at in rows])
     figures: dict[str, Any] = {}
     for place, output in enumerate(metric.outputs):
-        people = np.array([table[f"{asked[output]}_zscore"][at] for at in chosen], dtype=float)
+        people = np.array([table[f"{dimensions[output]}_zscore"][at] for at in rows], dtype=float)
         means = [[column[systems == system].mean() for system in set(systems)] for column in (scores[:, place], people)]
-        figures[f"{output} with {asked[output]}"] = _correlation(scores[:, place], people) | {
+        figures[f"{output} with {dimensions[output]}"] = _correlation(scores[:, place], people) | {
             "between_systems": float(np.corrcoef(*means)[0, 1])
         }
     return figures
@@ -148,9 +148,9 @@ def rewordings(model: str) -> dict[str, Any]:
     metric = Quality(model=model)
     scores: dict[str, Floats] = {}
     for kind in ("same", "less", "wrong", "off"):
-        said = [item.get(kind, "") for item in items]
-        values = metric.score(metric.measure(EvalSet.of([item["source"] for item in items]), said))
-        scores[kind] = np.where([[bool(text)] for text in said], values, np.nan)
+        texts = [item.get(kind, "") for item in items]
+        values = metric.score(metric.measure(EvalSet.of([item["source"] for item in items]), texts))
+        scores[kind] = np.where([[bool(text)] for text in texts], values, np.nan)
     figures: dict[str, Any] = {"texts": len(items)}
     for place, output in enumerate(metric.outputs[:3]):
         column = {kind: values[:, place] for kind, values in scores.items()}
@@ -218,7 +218,7 @@ def published(model: str) -> dict[str, Any]:
     import torch
     import transformers
 
-    from plainly.learned.adapters import weights
+    from plainly.learned.adapters import models as published_models
 
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_file=str(encoder.directory(model) / "tokenizer.json"), pad_token="[PAD]", unk_token="[UNK]"
@@ -227,13 +227,13 @@ def published(model: str) -> dict[str, Any]:
     device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(0)
     network = transformers.RobertaForSequenceClassification(config).to(device).eval()
-    loaded = weights.PublishedModel(network, tokenizer, device)
+    loaded = published_models.PublishedModel(network, tokenizer, device)
     names = data.system_names("asset/test")[: 40 if device == "cuda" else 2]
     texts = list(dict.fromkeys(text for name in names for text in data.outputs("asset/test", name)))
     texts = [texts[at] for at in np.random.default_rng(0).permutation(len(texts))]
 
     def ours(texts: list[str]) -> Floats:
-        return weights.values(loaded, texts, longest=128)[:, 0]
+        return published_models.values(loaded, texts, longest=128)[:, 0]
 
     def theirs(texts: list[str]) -> Floats:
         values: list[float] = []

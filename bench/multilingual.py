@@ -16,7 +16,7 @@ import plainly
 from plainly import data
 from plainly.core import registry
 from plainly.learned import multilingual
-from plainly.learned.multilingual import counted, vectors
+from plainly.learned.multilingual import count_features, vectors
 from plainly.stats.resample import Floats
 from plainly.text.languages import language
 
@@ -62,15 +62,15 @@ def drawn(values: list[Floats], people: Floats, groups: list[str]) -> list[str]:
     places = [np.flatnonzero(np.array(groups) == name) for name in names]
     draws = [np.concatenate([places[i] for i in rng.integers(len(names), size=len(names))]) for _ in range(DRAWS)]
     table = np.array([[pearson(value[draw], people[draw]) for value in values] for draw in draws])
-    shown = []
+    cells = []
     for column, value in enumerate(values):
         low, high = np.percentile(table[:, column], (2.5, 97.5))
         lead = np.percentile(table[:, 0] - table[:, column], (2.5, 97.5))
         first = (
             f"; sle leads by {pearson(values[0], people) - pearson(value, people):.3f} [{lead[0]:.3f}, {lead[1]:.3f}]"
         )
-        shown.append(f"{pearson(value, people):.3f} [{low:.3f}, {high:.3f}]{first if column else ''}")
-    return shown
+        cells.append(f"{pearson(value, people):.3f} [{low:.3f}, {high:.3f}]{first if column else ''}")
+    return cells
 
 
 def formulas(texts: list[str], code: str) -> dict[str, Floats]:
@@ -80,7 +80,7 @@ def formulas(texts: list[str], code: str) -> dict[str, Floats]:
         metric = registry.metric(f"readability(formula={name},language={code})")
         scores = metric.score(metric.measure(plainly.EvalSet.of(items=len(texts)), texts))
         values[name] = scores[:, 0] if metric.better == "higher" else -scores[:, 0]
-    values["number of words, logarithm"] = -counted(texts, code)[:, 0]
+    values["number of words, logarithm"] = -count_features(texts, code)[:, 0]
     return values
 
 
@@ -95,16 +95,16 @@ def german(write: bool) -> None:
     table = data.table("textcomplexityde/ratings").columns
     texts, groups = [str(text) for text in table["output"]], [str(group) for group in table["group"]]
     people = (np.array(table["simplicity"], dtype=float) - 1) / 6 * 4  # from 1–7 to the scale of sle, 0–4
-    vector, numbers = vectors(texts), counted(texts, "de")
+    vector, numbers = vectors(texts), count_features(texts, "de")
     level = cross_validated(vector, numbers, people, groups)
     report("German, TextComplexityDE, articles left out in turn", level, texts, people, groups, "de")
     pairs = data.load("textcomplexityde/pairs")
     right = []
     for group in sorted(set(pairs.groups or ())):
         head = fitted(*(part[np.array(groups) != group] for part in (vector, numbers, people)))
-        chosen = pairs[[place for place, of in enumerate(pairs.groups or ()) if of == group]]
-        sides = [[*chosen.sources], [row[0] for row in chosen.references]]
-        before, after = (predicted(head, vectors(side), counted(side, "de")) for side in sides)
+        group_pairs = pairs[[place for place, of in enumerate(pairs.groups or ()) if of == group]]
+        sides = [[*group_pairs.sources], [row[0] for row in group_pairs.references]]
+        before, after = (predicted(head, vectors(side), count_features(side, "de")) for side in sides)
         right += (after > before).tolist()
     print(f"  simplifications that are estimated simpler than their source: {np.mean(right):.1%} of {len(right)}")
     if write:
@@ -115,12 +115,12 @@ def french(write: bool) -> None:
     table = data.table("readme/french").columns
     texts, part = [str(text) for text in table["sentence"]], np.array(table["part"])
     people = (6 - np.array(table["level"], dtype=float)) / 5 * 4
-    vector, numbers = vectors(texts), counted(texts, "fr")
+    vector, numbers = vectors(texts), count_features(texts, "fr")
     test = part == "test"
     head = fitted(vector[~test], numbers[~test], people[~test])
     level = predicted(head, vector[test], numbers[test])
-    chosen = [text for text, is_test in zip(texts, test, strict=True) if is_test]
-    report("French, ReadMe++, test part", level, chosen, people[test], [str(i) for i in range(len(chosen))], "fr")
+    test_part = [text for text, is_test in zip(texts, test, strict=True) if is_test]
+    report("French, ReadMe++, test part", level, test_part, people[test], [str(i) for i in range(len(test_part))], "fr")
     domains = [str(domain) for domain in table["domain"]]
     level = cross_validated(vector, numbers, people, domains)
     report("French, ReadMe++, all parts, domains left out in turn", level, texts, people, domains, "fr")

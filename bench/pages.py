@@ -2,7 +2,7 @@
 
     python bench/pages.py     (needs Chromium and playwright, and the public ASSET files, see docs/data.md)
 
-What was asked for stands beside each figure. Figures are by the clock, so run it where nothing else runs; the time at
+The limit stands beside each figure. Figures are by the clock, so run it where nothing else runs; the time at
 work is what the processor spent, which others do not lengthen as much.
 """
 
@@ -56,10 +56,10 @@ def main() -> None:
         evaluation = evaluate(evalset, outputs, ["sari", "bleu", "fkgl"])
         start, worked = time.perf_counter(), time.process_time()
         path = report(evaluation).write(place / "asset.html")
-        print(f"10 systems × ASSET: made in {time.perf_counter() - start:.1f} s (asked 5), ", end="")
-        print(f"{time.process_time() - worked:.1f} s of it at work, {path.stat().st_size / 1e6:.2f} MB (asked 3)")
-        look(chromium, path, "10 systems × ASSET", ("film", "the"), asked=100)
-        look(chromium, large(place), "2 systems × 10,000 items", ("breakfast", "the"), asked=250)
+        print(f"10 systems × ASSET: made in {time.perf_counter() - start:.1f} s (limit 5), ", end="")
+        print(f"{time.process_time() - worked:.1f} s of it at work, {path.stat().st_size / 1e6:.2f} MB (limit 3)")
+        look(chromium, path, "10 systems × ASSET", ("film", "the"), limit=100)
+        look(chromium, large(place), "2 systems × 10,000 items", ("breakfast", "the"), limit=250)
         studio(place)
 
 
@@ -75,7 +75,7 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-def look(chromium: Any, path: Path, name: str, words: tuple[str, ...], *, asked: float) -> None:
+def look(chromium: Any, path: Path, name: str, words: tuple[str, ...], *, limit: float) -> None:
     """First paint, until the items can be used, the middle one of some filter times, and scrolling."""
     page = chromium.new_page()
     page.goto(path.as_uri())
@@ -85,8 +85,8 @@ def look(chromium: Any, path: Path, name: str, words: tuple[str, ...], *, asked:
     page.evaluate(FILTER, ["search", "a"])  # The first search makes the text to look in.
     changes = [*(("search", word) for word in words), ("order", "low"), ("order", "difference"), ("search", "")]
     times = sorted(page.evaluate(FILTER, list(change)) for change in changes)
-    print(f"{name}: first paint {paint:.0f} ms (asked 400), everything there after {ready:.0f} ms, ", end="")
-    print(f"filter {times[len(times) // 2]:.0f} ms (asked {asked:g}), scroll {page.evaluate(SCROLL):.0f} ms")
+    print(f"{name}: first paint {paint:.0f} ms (limit 400), everything there after {ready:.0f} ms, ", end="")
+    print(f"filter {times[len(times) // 2]:.0f} ms (limit {limit:g}), scroll {page.evaluate(SCROLL):.0f} ms")
     page.close()
 
 
@@ -123,7 +123,7 @@ def studio(place: Path) -> None:
         times.append(time.perf_counter() - start)
         server.terminate()
         server.communicate(timeout=15)
-    print(f"studio: first answer after {min(times):.2f} s (asked 2)")
+    print(f"studio: first answer after {min(times):.2f} s (limit 2)")
 
 
 if __name__ == "__main__":

@@ -80,8 +80,8 @@ def write(folder: Path, items: int, *, rows_a_file: int = 1_000_000) -> None:
 def side_by_side(items: int, processes: int) -> tuple[float, float]:
     """Items a second of all processes together, by CPU time (of one process) and by the clock."""
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        found = list(pool.map(in_memory, [items] * processes))
-    return sum(cpu for cpu, _ in found) / processes, sum(wall for _, wall in found)
+        times = list(pool.map(in_memory, [items] * processes))
+    return sum(cpu for cpu, _ in times) / processes, sum(wall for _, wall in times)
 
 
 def in_memory(items: int) -> tuple[float, float]:
@@ -118,14 +118,14 @@ class Memory(threading.Thread):
 
 
 def _family(pid: int) -> list[int]:
-    found = [pid]
+    pids = [pid]
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child in (task / "children").read_text().split():
-                found += _family(int(child))
+                pids += _family(int(child))
     except OSError:
         pass
-    return found
+    return pids
 
 
 def _share(pid: int) -> int:
@@ -170,9 +170,9 @@ def main() -> int:
     memory.going = False
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
-    found = json.loads(out)
-    assert found["complete"]
-    assert found["items"] == args.items
+    result = json.loads(out)
+    assert result["complete"]
+    assert result["items"] == args.items
     again = side_by_side(args.compare_with, args.processes)
     for when, (by_cpu, by_clock) in (("before", before), ("after", again)):
         print(
@@ -183,7 +183,7 @@ def main() -> int:
     print(f"  {args.items / wall / clock_rate:.0%} of the better rate in memory (wanted: at least 85 %)")
     print(f"  by CPU time {args.items / cpu:,.0f} items a second, {args.items / cpu / rate:.0%}, {cpu:,.0f} s of CPU")
     print(f"  peak memory of all processes {memory.most / 1e9:.2f} GB (wanted: under 1.5)")
-    for spec, score in found["systems"][0]["scores"].items():
+    for spec, score in result["systems"][0]["scores"].items():
         low, high = score.get("low"), score.get("high")
         print(f"  {spec} {score['value']:.4f}" + (f" [{low:.4f}, {high:.4f}]" if low is not None else ""))
     if not args.folder:

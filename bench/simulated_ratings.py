@@ -9,7 +9,13 @@ import scipy.stats
 
 from plainly.core.sampling import Sampling
 from plainly.people import Ratings
-from plainly.people.planning import Pilot, components, detectable, power, resample_study
+from plainly.people.planning import (
+    Pilot,
+    compute_power,
+    estimate_components,
+    find_detectable_difference,
+    resample_study,
+)
 from plainly.stats import agreement, correlate
 
 Floats = np.ndarray
@@ -72,10 +78,11 @@ def by_system(times: int) -> Iterator[Row]:
                 truth = float(np.mean(correlate.rowwise(*pairs(0.6, (200, 300), rng), kind=kind)))
                 values = correlate.rowwise(*pairs(0.6, (4 * times, systems), rng), kind=kind)
                 intervals = [
-                    correlate.over_units(value, kind=kind, n=systems, level=0.95, unit="systems") for value in values
+                    correlate.fisher_interval(value, kind=kind, n=systems, level=0.95, unit="systems")
+                    for value in values
                 ]
-                shown = [interval for interval in intervals if not np.isnan(interval.low)]
-                covered = np.mean([interval.low <= truth <= interval.high for interval in shown])
+                defined = [interval for interval in intervals if not np.isnan(interval.low)]
+                covered = np.mean([interval.low <= truth <= interval.high for interval in defined])
                 where = f"{systems} systems{shape}"
                 yield f"{kind} by system, 95 % interval", where, "coverage", 0.95, float(covered)
                 none = zip(*pairs(0.0, (times, systems), rng), strict=True)
@@ -95,8 +102,8 @@ def between_metrics(times: int) -> Iterator[Row]:
             )
             scores = (human, first + human / 2, second + human / 2)
             groups = [str(at) for at in item]
-            exchanged = correlate.exchange(*scores, groups=groups, permutations=400, rng=rng)
-            errs += [correlate.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
+            exchanged = correlate.exchange_test(*scores, groups=groups, permutations=400, rng=rng)
+            errs += [correlate.williams_test(*scores).p_value < 0.05, exchanged.p_value < 0.05]
         for name, rate in zip(("williams", "permute-items"), errs / times, strict=True):
             yield f"{name} by item", f"{systems} systems, {items} items", "error, equal metrics", 0.05, float(rate)
     for systems in (6, 10, 25):
@@ -105,8 +112,8 @@ def between_metrics(times: int) -> Iterator[Row]:
         for _ in range(times):
             human = rng.normal(size=systems)
             scores = (human, *(human + rng.normal(size=systems) for _ in range(2)))
-            exchanged = correlate.exchange(*scores, permutations=400, rng=rng, unit="systems")
-            errs += [correlate.williams(*scores).p_value < 0.05, exchanged.p_value < 0.05]
+            exchanged = correlate.exchange_test(*scores, permutations=400, rng=rng, unit="systems")
+            errs += [correlate.williams_test(*scores).p_value < 0.05, exchanged.p_value < 0.05]
         for name, rate in zip(("williams", "permute-systems"), errs / times, strict=True):
             yield f"{name} by system", f"{systems} systems", "error, equal metrics", 0.05, float(rate)
 
@@ -153,7 +160,9 @@ def plans(times: int) -> Iterator[Row]:
             truth = np.array([0, effect])[:, None] + shared + rng.normal(size=(many, 2, sentences)) * 0.5
             return truth[..., None] + rng.normal(size=(many, 2, sentences, raters)) * 1.2
 
-        def found(sentences: int, raters: int, effect: float, rng: np.random.Generator, test: str = test) -> float:
+        def detection_rate(
+            sentences: int, raters: int, effect: float, rng: np.random.Generator, test: str = test
+        ) -> float:
             means = study(sentences, raters, effect, 8 * times, rng).mean(axis=3)
             tested = (
                 scipy.stats.ttest_rel(means[:, 0], means[:, 1], axis=1)
@@ -167,15 +176,19 @@ def plans(times: int) -> Iterator[Row]:
             values[1] += 0.9 - (values[1].mean() - values[0].mean())  # a pilot whose own difference is the true one
             rated = Ratings("s", ("A", "B"), tuple(map(str, range(1000))), tuple("xyz"), values)
             pilots.append(Pilot.of(rated, test=test))  # type: ignore[arg-type]
-        parts = [components(pilot) for pilot in pilots]
+        parts = [estimate_components(pilot) for pilot in pilots]
         for raters, sentences in ((1, 48), (2, 24), (3, 16)):
-            truth, where = found(sentences, raters, 0.9, rng), f"{test}, {sentences} sentences, {raters} raters"
-            by_formula = [power(part, 0.9, sentences=sentences, raters=raters) for part in parts]
+            truth = detection_rate(sentences, raters, 0.9, rng)
+            where = f"{test}, {sentences} sentences, {raters} raters"
+            by_formula = [compute_power(part, 0.9, sentences=sentences, raters=raters) for part in parts]
             yield "plan's power, by formula", where, "power", float(np.mean(by_formula)), truth
             sampling = Sampling(resamples=100)
             size = {"sentences": 48 // raters, "raters": raters}
             drawn = [resample_study(pilot, **size, sampling=sampling, rng=rng).power for pilot in pilots]
             yield "plan's power, drawn studies", where, "power", float(np.mean(drawn)), truth
         for sentences in (15, 60):
-            powers = [found(sentences, 1, detectable(part, sentences=sentences), rng) for part in parts[:4]]
+            powers = [
+                detection_rate(sentences, 1, find_detectable_difference(part, sentences=sentences), rng)
+                for part in parts[:4]
+            ]
             yield "plan's detectable difference", f"{test}, {sentences} sentences", "power", 0.8, float(np.mean(powers))

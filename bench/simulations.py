@@ -20,7 +20,7 @@ from plainly.core.evalset import EvalSet
 from plainly.core.sampling import METHODS, Sampling
 from plainly.scoring.compare import compare
 from plainly.scoring.evaluate import from_rows
-from plainly.scoring.references import draw, with_intervals
+from plainly.scoring.references import draw_references, with_intervals
 from plainly.stats.resample import Resampler, interval
 
 Floats = np.ndarray
@@ -92,7 +92,7 @@ def comparisons(times: int) -> Iterator[Row]:
         sizes = []
         for _ in range(times):
             result = experiment(rng, systems=2, n=n, groups=groups)
-            pair = result.decided("mean")[0]
+            pair = result.deciding_comparisons("mean")[0]
             covered += pair.low <= 0 <= pair.high
             errs += pair.significant
             sizes.append(pair.smallest_detectable)
@@ -103,15 +103,16 @@ def comparisons(times: int) -> Iterator[Row]:
         for systems in (2, 7):
             scale = 1.0
             if systems > 2:  # the correction asks for more: take the size that such a study prints
-                scale = experiment(rng, systems=systems, n=n, groups=groups).decided("mean")[0].smallest_detectable
+                study = experiment(rng, systems=systems, n=n, groups=groups)
+                scale = study.deciding_comparisons("mean")[0].smallest_detectable
                 scale /= max(detectable, 1e-12)
-            hits = found = 0
+            hits = total = 0
             for _ in range(max(times // 4, 50)):
                 result = experiment(rng, systems=systems, n=n, groups=groups, effect=detectable * scale, trials=1000)
-                for pair in result.decided("mean"):
+                for pair in result.deciding_comparisons("mean"):
                     hits += pair.significant and pair.difference > 0
-                    found += 1
-            yield f"detectable, {systems - 1} comparison{'s' * (systems > 2)}", what, "power", 0.80, hits / found
+                    total += 1
+            yield f"detectable, {systems - 1} comparison{'s' * (systems > 2)}", what, "power", 0.80, hits / total
 
 
 def references(times: int) -> Iterator[Row]:
@@ -124,8 +125,8 @@ def references(times: int) -> Iterator[Row]:
             rng = np.random.default_rng(k)
 
             def pick(rng: np.random.Generator = rng, k: int = k) -> EvalSet:
-                chosen = [[asset.references[item][at] for at in rng.permutation(10)[:k]] for item in items]
-                return EvalSet.of(sources, references=chosen)
+                references = [[asset.references[item][at] for at in rng.permutation(10)[:k]] for item in items]
+                return EvalSet.of(sources, references=references)
 
             def scored(evalset: EvalSet, spec: str = spec, **options: object) -> plainly.scoring.scores.Evaluation:
                 return plainly.scoring.evaluate.evaluate(evalset, {"A": texts}, [spec], **options)  # type: ignore[arg-type]
@@ -134,7 +135,7 @@ def references(times: int) -> Iterator[Row]:
             truth, covered, widths = float(np.mean(values)), 0, []
             for seed in range(max(times // 5, 40)):
                 evaluation = scored(pick(), sampling=Sampling(resamples=300, seed=seed))
-                drawn = draw(evaluation, over="references")
+                drawn = draw_references(evaluation, over="references")
                 estimate = with_intervals(evaluation, drawn, over="references")["A"][spec].value
                 covered += estimate.low <= truth <= estimate.high
                 widths.append(estimate.high - estimate.low)
@@ -174,8 +175,8 @@ def main() -> None:
     print("| what | where | | printed | found |\n|---|---|---|--:|--:|")
     for name, part in parts.items():
         if args.only in (None, name):
-            for what, where, measure, printed, found in part(args.times):
-                print(f"| {what} | {where} | {measure} | {printed:.3f} | {found:.3f} |", flush=True)
+            for what, where, measure, printed, observed in part(args.times):
+                print(f"| {what} | {where} | {measure} | {printed:.3f} | {observed:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

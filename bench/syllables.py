@@ -34,15 +34,15 @@ def drawn(code: str, *, seed: int, number: int) -> list[str]:
 
 
 def sounds(words: list[str], code: str) -> list[list[str]]:
-    """The phonemes of each word as espeak-ng speaks it, less what is no sound of the word."""
+    """The phonemes of each word as espeak-ng speaks it, without what is not a sound of the word."""
     command = ["espeak-ng", "-q", "--ipa", "--sep=_", "-v", VOICES.get(code, code)]
-    said = [subprocess.run([*command, word], capture_output=True, text=True, check=True).stdout for word in words]
+    phonetic = [subprocess.run([*command, word], capture_output=True, text=True, check=True).stdout for word in words]
     # Portuguese voices put a short vowel after every r before a consonant, which no count of syllables has.
-    cleaned = (re.sub("ɾ_ə_(?![aeiouæɐɛɔ])", "ɾ_", _SWITCH.sub("_", sound)) for sound in said)
+    cleaned = (re.sub("ɾ_ə_(?![aeiouæɐɛɔ])", "ɾ_", _SWITCH.sub("_", sound)) for sound in phonetic)
     return [list(filter(None, re.split(r"[_\s]+", sound))) for sound in cleaned]
 
 
-def spoken(phonemes: list[str], *, gliding: bool) -> int:
+def count_syllables(phonemes: list[str], *, gliding: bool) -> int:
     """Vowels and diphthongs; ``gliding``: an unstressed i or u right before a vowel makes no syllable of its own."""
     syllabic = [_is_syllable(phoneme) for phoneme in phonemes]
     glides = 0
@@ -59,7 +59,7 @@ def _is_syllable(phoneme: str) -> bool:
 
 
 def rate(code: str, way: str, words: list[str], truth: list[int]) -> tuple[float, float, list[str]]:
-    """The share of words with another count, the bias in syllables a word, and what was miscounted."""
+    """The share of words with another count, the bias in syllables per word, and what was miscounted."""
     counter = syllable_counter(way, code)
     counts = [counter(word) for word in words]
     wrong = [f"{w} {n}/{t}" for w, n, t in zip(words, counts, truth, strict=True) if n != t]
@@ -73,13 +73,13 @@ def main() -> None:
     parser.add_argument("--languages", nargs="+", default=list(CODES))
     parser.add_argument("--show", action="store_true", help="the words that were miscounted")
     args = parser.parse_args()
-    print("language | way | other count than vowels spoken | other count, i and u gliding | bias, syllables a word")
+    print("language | way | other count than vowels spoken | other count, i and u gliding | bias, syllables per word")
     for code in args.languages:
         words = drawn(code, seed=args.seed, number=args.number)
         phonemes = sounds(words, code)
         for way in ("rules", "cmudict" if code == "en" else "hyphenation"):
-            every, _, _ = rate(code, way, words, [spoken(word, gliding=False) for word in phonemes])
-            wrong, bias, which = rate(code, way, words, [spoken(word, gliding=True) for word in phonemes])
+            every, _, _ = rate(code, way, words, [count_syllables(word, gliding=False) for word in phonemes])
+            wrong, bias, which = rate(code, way, words, [count_syllables(word, gliding=True) for word in phonemes])
             print(" | ".join([language(code).name, way, f"{every:.1%}", f"{wrong:.1%}", f"{bias:+.3f}"]))
             if args.show and way == "rules":
                 print("   ", ", ".join(which))

@@ -69,9 +69,9 @@ def on_files(files: Files, config: Any) -> Files:
     listed = {page for pages in NAVIGATION.values() for page in pages.values()}
     navigation: list[dict[str, Any]] = []
     for title, pages in NAVIGATION.items():
-        shown = [{name: page} for name, page in pages.items() if page in there]
-        if shown:
-            navigation.append({title: shown})
+        entries = [{name: page} for name, page in pages.items() if page in there]
+        if entries:
+            navigation.append({title: entries})
     rest = sorted(there - listed)
     if rest:
         navigation.append({"More": rest})
@@ -108,12 +108,12 @@ def _classes() -> Iterator[tuple[str, type[Any]]]:
 
 
 def _section(name: str, cls: type[Any]) -> Iterator[str]:
-    known = evidence(cls)
+    facts = evidence(cls)
     description = re.sub(r"``([^`]+)``", r"`\1`", inspect.cleandoc(cls.__doc__ or ""))
     yield from (f"## {name} {{#{name}}}", "", description, "")
-    yield from (f"**Measures.** {known.measures}", "", f"**Does not see.** {known.blind}", "")
-    if known.papers:
-        cited = (f"[{paper.short}]({paper.url})" if paper.url else paper.short for paper in known.papers)
+    yield from (f"**Measures.** {facts.measures}", "", f"**Does not see.** {facts.blind}", "")
+    if facts.papers:
+        cited = (f"[{paper.short}]({paper.url})" if paper.url else paper.short for paper in facts.papers)
         yield from (f"**Papers.** {', '.join(cited)}.", "")
     parameters = [parameter for parameter in dataclasses.fields(cls) if parameter.init]
     if parameters:
@@ -121,12 +121,12 @@ def _section(name: str, cls: type[Any]) -> Iterator[str]:
         yield from ("| parameter | default | may be |", "|---|---|---|")
         for parameter in parameters:
             default = parameter.default
-            shown = str(default).lower() if isinstance(default, bool) else str(default) or '""'
-            yield f"| `{parameter.name}` | `{shown}` | {_cell(_may_be(hints[parameter.name]))} |"
+            text = str(default).lower() if isinstance(default, bool) else str(default) or '""'
+            yield f"| `{parameter.name}` | `{text}` | {_cell(_may_be(hints[parameter.name]))} |"
         yield ""
     yield f"**Outputs.** {', '.join(f'`{output}`' for output in cls.outputs)}."
-    if known.page:
-        yield from ("", f"More: [{known.page}]({known.page}.md).")
+    if facts.page:
+        yield from ("", f"More: [{facts.page}]({facts.page}.md).")
 
 
 def _may_be(hint: Any) -> str:

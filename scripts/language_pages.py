@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plainly import data
 from plainly.core import registry
-from plainly.metrics.languages import stated
+from plainly.metrics.evidence import stated_languages
 from plainly.text.languages import CODES, ReadabilityFormula, language
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -94,16 +94,16 @@ def pages() -> dict[str, str]:
 
 def page(code: str) -> str:
     """The page of one language."""
-    known = language(code)
-    metrics = {name: stated(registry.metric_class(name)) for name in registry.METRICS if name != "command"}
+    profile = language(code)
+    metrics = {name: stated_languages(registry.metric_class(name)) for name in registry.METRICS if name != "command"}
     return PAGE.format(
-        name=known.name,
+        name=profile.name,
         code=code,
         any=_listed([name for name, languages in metrics.items() if languages == "any"]),
         made=_listed([name for name, languages in metrics.items() if code in languages.split()]),
         model=_listed([name for name, languages in metrics.items() if languages == "model"]),
-        formulas=_formulas([*known.formulas.values()]),
-        last=[*known.formulas][1],
+        formulas=_formulas([*profile.formulas.values()]),
+        last=[*profile.formulas][1],
         syllables="\n".join(
             f"| `syllables={way}` | {every:.1f} % | {gliding:.1f} % |"
             for way, (every, gliding) in MEASURED["syllables"][code].items()
@@ -111,7 +111,7 @@ def page(code: str) -> str:
         people=_people(code),
         marks=MARKS[code],
         cards=_cards(code),
-        limits=known.limits,
+        limits=profile.limits,
     )
 
 

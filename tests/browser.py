@@ -1,4 +1,4 @@
-"""A real browser for the tests of pages: Debian's Chromium, and axe-core to look for what shuts people out."""
+"""A real browser for the tests of pages: Debian's Chromium, and axe-core to check accessibility."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def chromium() -> Iterator[Any]:
 
 
 def axe_core() -> Path:
-    """axe-core's script, fetched from the npm registry into a cache the first time; it is no part of the project."""
+    """Return the path of axe-core, which is not part of the project but fetched from the npm registry once."""
     import platformdirs
 
     place = Path(platformdirs.user_cache_dir("plainly-tests", appauthor=False)) / f"axe-core-{AXE}.js"
@@ -49,10 +49,10 @@ def axe_core() -> Path:
         pytest.skip("needs npm to fetch axe-core")
     place.parent.mkdir(parents=True, exist_ok=True)
     command = [npm, "pack", f"axe-core@{AXE}", "--silent", "--fetch-retries=0"]
-    done = subprocess.run(command, cwd=place.parent, check=False, capture_output=True, text=True)
-    if done.returncode:
+    process = subprocess.run(command, cwd=place.parent, check=False, capture_output=True, text=True)
+    if process.returncode:
         if os.environ.get("CI"):
-            pytest.fail(f"In CI npm must be able to fetch axe-core: {done.stderr}")
+            pytest.fail(f"In CI npm must be able to fetch axe-core: {process.stderr}")
         pytest.skip("needs axe-core, which npm could not fetch from its registry")
     with tarfile.open(place.parent / f"axe-core-{AXE}.tgz") as archive:
         content = archive.extractfile("package/axe.min.js")
@@ -77,11 +77,11 @@ def labels_that_meet(page: Any, width: int) -> tuple[int, list[Any]]:
     by_plot: dict[str, list[Any]] = {}
     for plot, *label in labels:
         by_plot.setdefault(plot, []).append(label)
-    met = [
+    overlaps = [
         (plot, one[0], other[0])
         for plot, boxes in by_plot.items()
         for place, one in enumerate(boxes)
         for other in boxes[:place]
         if min(one[3], other[3]) - max(one[1], other[1]) > 1 and min(one[4], other[4]) - max(one[2], other[2]) > 1
     ]
-    return len(labels), [*met, *(label for _, *label in labels if label[1] < -1 or label[3] > width + 1)]
+    return len(labels), [*overlaps, *(label for _, *label in labels if label[1] < -1 or label[3] > width + 1)]

@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Fixtures and helpers that the tests share."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# Tests use no network; without this, transformers tries it for minutes before it says that weights are missing.
+# Tests use no network; without this, transformers tries it for minutes before it reports missing weights.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-# What models say of texts is computed anew in every test, and nobody's cache is written to.
+# Every test computes the scores of models itself and writes to no cache.
 os.environ["PLAINLY_SCORE_CACHE"] = "off"
-# What the marks "mirror" and "packages" do, and the fixture "mirror".
+# The marks "mirror" and "packages", and the fixture "mirror".
 pytest_plugins = ["isolation"]
 
 
 def english_pipeline() -> str | None:
-    """An installed spaCy pipeline for English, whatever its name; None where spaCy or a pipeline is missing."""
+    """Return the name of an installed spaCy pipeline for English; None where spaCy or a pipeline is missing."""
     try:
         from spacy.util import get_installed_models
     except ImportError:
@@ -29,15 +29,15 @@ def english_pipeline() -> str | None:
 
 @pytest.fixture(scope="session")
 def english() -> str:
-    """The name of an installed spaCy pipeline for English; the test is skipped, with the reason, where none is."""
-    found = english_pipeline()
-    if found is None:
+    """The name of an installed spaCy pipeline for English; without one the test is skipped."""
+    name = english_pipeline()
+    if name is None:
         pytest.skip("needs spaCy and a pipeline: pip install 'plainly[spacy]'; python -m spacy download en_core_web_sm")
-    return found
+    return name
 
 
 def opendocument(rows: str) -> bytes:
-    """A spreadsheet (.ods) with one sheet of these rows, as XML."""
+    """Return a spreadsheet (.ods) with one sheet of these rows, which are XML."""
     names = "".join(
         f' xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
     )
@@ -53,8 +53,8 @@ def opendocument(rows: str) -> bytes:
     return file.getvalue()
 
 
-def save_tokenizer(vocabulary: list[str], place: Path) -> None:
-    """A word-piece tokenizer with this vocabulary, in the files that transformers loads for a BERT model."""
+def save_tokenizer(vocabulary: list[str], directory: Path) -> None:
+    """Write a word-piece tokenizer with this vocabulary, in the files that transformers loads for a BERT model."""
     import transformers
     from tokenizers import BertWordPieceTokenizer
 
@@ -62,29 +62,29 @@ def save_tokenizer(vocabulary: list[str], place: Path) -> None:
     marks = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=pieces._tokenizer, mask_token="[MASK]", **marks
-    ).save_pretrained(place)
+    ).save_pretrained(directory)
 
 
-def save_encoder(place: Path) -> None:
-    """A toy of an encoder that spells words letter by letter, to be trained in no time; needs PyTorch."""
+def save_encoder(directory: Path) -> None:
+    """Write a tiny encoder that spells words letter by letter; needs PyTorch."""
     import transformers
 
     letters = [*"abcdefghijklmnopqrstuvwxyz0123456789"]
     marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ","]
     vocabulary = [*marks, *letters, *(f"##{letter}" for letter in letters)]
-    save_tokenizer(vocabulary, place)
+    save_tokenizer(vocabulary, directory)
     config = transformers.BertConfig(
         vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
         max_position_embeddings=128,
     )  # fmt: skip
-    transformers.BertModel(config).save_pretrained(place)
+    transformers.BertModel(config).save_pretrained(directory)
 
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A directory with an encoder so small that training it takes seconds."""
-    pytest.importorskip("torch", reason="training needs torch, which is no part of the development install")
+    pytest.importorskip("torch", reason="training needs torch, which the development install lacks")
     pytest.importorskip("transformers")
-    place = tmp_path_factory.mktemp("encoder")
-    save_encoder(place)
-    return str(place)
+    directory = tmp_path_factory.mktemp("encoder")
+    save_encoder(directory)
+    return str(directory)

@@ -14,7 +14,7 @@ from plainly.core.evalset import EvalSet
 
 
 @dataclass(frozen=True)
-class Made:
+class Synthetic:
     """A corpus of two systems, held whole to compare with."""
 
     evalset: EvalSet
@@ -60,13 +60,13 @@ class Made:
         }
 
 
-def make(items: int = 3000) -> Made:
+def make(items: int = 3000) -> Synthetic:
     """Sources, references and outputs of the demo, put together anew so that items differ."""
     evalset, outputs = data.demo()
     n = len(evalset)
     names = list(outputs)[:2]
     at = [(7 * number + number // n) % n for number in range(items)]
-    return Made(
+    return Synthetic(
         EvalSet.of(
             [evalset.sources[place] for place in at],
             references=[evalset.references[place][: 1 + number % 3] for number, place in enumerate(at)],

@@ -104,12 +104,12 @@ def write_documents(
         "gold": ("id", "source", "reference", "target"),
         "run": ("id", "output"),
     }
-    for name, kept in columns.items():
+    for name, keys in columns.items():
         rows = [
             {"id": str(number), "source": source, "reference": texts[0], "target": "B1", "output": output}
             for number, (source, texts, output) in enumerate(zip(sources, references, outputs, strict=True), 1)
         ]
-        lines = (json.dumps({key: row[key] for key in kept}, ensure_ascii=False) for row in rows)
+        lines = (json.dumps({key: row[key] for key in keys}, ensure_ascii=False) for row in rows)
         write(folder / f"{name}.jsonl", "".join(f"{line}\n" for line in lines))
 
 

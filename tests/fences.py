@@ -23,7 +23,7 @@ class Fence:
         prompted = [line[2:] for line in lines if line.startswith("$ ")]
         return prompted or [line for line in lines if line.strip() and not line.startswith("#")]
 
-    def shown(self) -> str:
+    def output(self) -> str:
         """What stands below the command of a console block: what it prints."""
         lines = self.body.replace("\\\n", " ").splitlines()
         return "\n".join(lines[1:]).strip("\n") if self.language == "console" and lines[0].startswith("$ ") else ""

@@ -15,7 +15,7 @@ def cells(path: Path) -> list[dict[str, Any]]:
     return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
 
 
-def shown(path: Path) -> list[str]:
+def run_cells(path: Path) -> list[str]:
     """What every code cell prints, and the value of its last expression."""
     namespace: dict[str, Any] = {}
     return [_run("".join(cell["source"]), namespace) for cell in cells(path)]
@@ -38,7 +38,7 @@ def stored(cell: dict[str, Any]) -> str:
 def write(path: Path) -> None:
     notebook = json.loads(path.read_text(encoding="utf-8"))
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    for number, (cell, text) in enumerate(zip(code, shown(path), strict=True), start=1):
+    for number, (cell, text) in enumerate(zip(code, run_cells(path), strict=True), start=1):
         cell["execution_count"] = number
         result = {"output_type": "execute_result", "execution_count": number, "metadata": {}}
         cell["outputs"] = [{**result, "data": {"text/plain": text.splitlines(keepends=True)}}] if text else []

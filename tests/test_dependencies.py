@@ -26,7 +26,7 @@ INSTALLED_AS = {
     "vl_convert": "vl-convert-python",
     "yaml": "pyyaml",
 }
-NOT_FEATURES = {"all", "dev", "docs"}
+NOT_FEATURES = {"all", "dev", "docs", "system", "test"}
 
 
 def _package(requirement: str) -> str:
@@ -60,7 +60,7 @@ def _extras_in_messages() -> Iterator[tuple[Path, str]]:
             continue
         for function in [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]:
             parameters = [argument.arg for argument in function.args.args]
-            for call in (*_calls(function, "MissingExtra"), *_calls(function, "needing")):
+            for call in (*_calls(function, "MissingExtra"), *_calls(function, "require_package")):
                 extra = next(keyword.value for keyword in call.keywords if keyword.arg == "extra")
                 if isinstance(extra, ast.Constant):
                     yield path, str(extra.value)
@@ -99,11 +99,7 @@ def test_every_extra_that_the_documents_name_exists() -> None:
 
 def test_all_is_all_but_what_needs_pytorch() -> None:
     included = {extra for line in EXTRAS["all"] for extra in re.findall(r"[a-z]+", line.partition("[")[2])}
-    others = {
-        "deepeval",
-        "giskard",
-    }  # other people's harnesses, which hold packages back: each in an environment of its own
-    assert included == set(EXTRAS) - NOT_FEATURES - others - {"torch", "train", "multilingual"}
+    assert included == set(EXTRAS) - NOT_FEATURES - {"torch", "train", "multilingual"}
 
 
 @pytest.mark.parametrize(

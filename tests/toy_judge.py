@@ -1,4 +1,4 @@
-"""A toy in the format of the shipped judge: closeness of words stands for meaning, so tests know what to expect."""
+"""A toy model in the format of the shipped one for quality: meaning is the similarity of words."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ HEADS = ("overall", "fluency", "meaning", "simplicity", "fact")
 _WIDTH = 16
 
 
-def write(place: Path, *, longest: int = 64, combination: dict[str, Any] | None = None) -> Path:
-    """The toy in a directory: model.onnx, tokenizer.json, model.json.
+def write(directory: Path, *, longest: int = 64, combination: dict[str, Any] | None = None) -> Path:
+    """Write the toy model to a directory: model.onnx, tokenizer.json, model.json.
 
     meaning is the cosine of the mean word vectors of source and output, cut off at 0; fluency, simplicity and fact are
     logistic functions of the output's mean vector; overall is the mean of fluency and meaning.
@@ -24,8 +24,8 @@ def write(place: Path, *, longest: int = 64, combination: dict[str, Any] | None 
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
-    place.mkdir(parents=True, exist_ok=True)
-    shutil.copy(encoder.directory(encoder.SHIPPED) / "tokenizer.json", place)
+    directory.mkdir(parents=True, exist_ok=True)
+    shutil.copy(encoder.directory(encoder.SHIPPED) / "tokenizer.json", directory)
     rng = np.random.default_rng(7)
     constants = {
         "table": rng.normal(size=(31000, _WIDTH)).astype(np.float32),
@@ -70,8 +70,8 @@ def write(place: Path, *, longest: int = 64, combination: dict[str, Any] | None 
     tensors = [numpy_helper.from_array(value, name) for name, value in constants.items()]
     graph = helper.make_graph(nodes, "toy", inputs, outputs, tensors)
     onnx.save(
-        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), place / "model.onnx"
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), directory / "model.onnx"
     )
-    facts = {"name": place.name, "heads": list(HEADS), "longest": longest, "combination": combination or {}}
-    (place / "model.json").write_text(json.dumps(facts), encoding="utf-8")
-    return place
+    facts = {"name": directory.name, "heads": list(HEADS), "longest": longest, "combination": combination or {}}
+    (directory / "model.json").write_text(json.dumps(facts), encoding="utf-8")
+    return directory

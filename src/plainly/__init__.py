@@ -12,29 +12,30 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from plainly.auditing import audit
-    from plainly.checks.check import check
-    from plainly.checks.doctor import doctor
-    from plainly.checks.gate import gate
-    from plainly.core.evalset import EvalSet
-    from plainly.core.registry import metric
-    from plainly.core.sampling import Sampling
-    from plainly.data import load, systems
-    from plainly.factcheck.facts import facts
-    from plainly.people.agreement import agreement
-    from plainly.people.meta_evaluation import meta
-    from plainly.people.planning import plan
-    from plainly.reporting.report import report
-    from plainly.scoring.compare import compare
-    from plainly.scoring.score import score
-    from plainly.typology.operations import operations
-    from plainly.typology.sentence_alignment import align
+    from plainly.auditing import audit as audit
+    from plainly.checks.check import check as check
+    from plainly.checks.doctor import doctor as doctor
+    from plainly.checks.gate import gate as gate
+    from plainly.core.evalset import EvalSet as EvalSet
+    from plainly.core.registry import metric as metric
+    from plainly.core.sampling import Sampling as Sampling
+    from plainly.data import load as load
+    from plainly.data import systems as systems
+    from plainly.factcheck.facts import facts as facts
+    from plainly.people.meta_evaluation import agreement as agreement
+    from plainly.people.meta_evaluation import meta as meta
+    from plainly.people.planning import plan as plan
+    from plainly.reporting.report import report as report
+    from plainly.scoring.compare import compare as compare
+    from plainly.scoring.score import score as score
+    from plainly.typology.operations import operations as operations
+    from plainly.typology.sentence_alignment import align as align
 
 # The public names and the modules that define them. They are imported on first use, so that importing plainly is fast.
 _PUBLIC = {
     "EvalSet": "plainly.core.evalset",
     "Sampling": "plainly.core.sampling",
-    "agreement": "plainly.people.agreement",
+    "agreement": "plainly.people.meta_evaluation",
     "align": "plainly.typology.sentence_alignment",
     "audit": "plainly.auditing",
     "check": "plainly.checks.check",
@@ -51,27 +52,7 @@ _PUBLIC = {
     "score": "plainly.scoring.score",
     "systems": "plainly.data",
 }
-__all__ = [
-    "EvalSet",
-    "Sampling",
-    "__version__",
-    "agreement",
-    "align",
-    "audit",
-    "check",
-    "compare",
-    "doctor",
-    "facts",
-    "gate",
-    "load",
-    "meta",
-    "metric",
-    "operations",
-    "plan",
-    "report",
-    "score",
-    "systems",
-]
+__all__ = ["__version__", *_PUBLIC]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plainly_lab.field_site.build import field
-    from plainly_lab.grids.run import grid
+    from plainly_lab.grids import grid
     from plainly_lab.reproductions import reproduce
     from plainly_lab.training.simplicity import train
 
 _PUBLIC = {
     "field": "plainly_lab.field_site.build",
-    "grid": "plainly_lab.grids.run",
+    "grid": "plainly_lab.grids",
     "reproduce": "plainly_lab.reproductions",
     "train": "plainly_lab.training.simplicity",
 }

@@ -1,7 +1,7 @@
-"""Run the human evaluation: a small web application in which people rate, annotate and rank.
+"""A small web application for human evaluation, in which people rate, annotate and rank.
 
-A project is a TOML file, its data a database (SQLite, or PostgreSQL by URL). ``create`` makes the one from the other,
-``serve`` shows it, ``judgements`` are what people said. What the functions need is imported when one is first used.
+A project is a TOML file, its data a database (SQLite, or PostgreSQL by URL). ``create`` fills the database, ``serve``
+shows the pages, ``judgements`` returns the ratings. The functions are imported on first use.
 """
 
 from typing import TYPE_CHECKING, Any

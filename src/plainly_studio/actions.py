@@ -1,11 +1,11 @@
-"""What can be done with a study, named by its project's file: what ``plainly studio`` offers, as functions.
+"""The actions of ``plainly studio`` as functions; a study is named by its project's file.
 
-The database is given, or named by ``PLAINLY_STUDIO_DATABASE``, or a SQLite file beside the project's.
+The database is the argument ``database``, or ``PLAINLY_STUDIO_DATABASE``, or a SQLite file beside the project's file.
 """
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ from typing import Any
 from plainly.core import formatting
 from plainly.core.errors import BadInput
 from plainly.core.progress import Progress, no_progress
-from plainly.core.result import Note, Record, Result, Table
+from plainly.core.result import Listing, Note, Record, Result, Table
 from plainly.io.files import PathLike
 from plainly.people.preferences import Choice
 from plainly.people.ratings import Judgements
-from plainly_studio import creation, exports, imports, payment, people
+from plainly_studio import creation, exports, people
 from plainly_studio.creation import LOCAL_URL, SCHEMA, NewProject
-from plainly_studio.ledger import Ledger
+from plainly_studio.exports import Ledger
 from plainly_studio.live import overview
 from plainly_studio.people import InvitationKind, Secret
 from plainly_studio.project import Project, TaskName, read_project, write_project
@@ -28,28 +28,17 @@ from plainly_studio.store import Store
 DATABASE = "PLAINLY_STUDIO_DATABASE"
 
 
-@dataclass(frozen=True, repr=False)
-class Invitations(Result):
-    """Links for people; they are shown here and never again."""
+class Invitations(Listing):
+    """New links; they are not stored and cannot be shown again."""
 
-    links: tuple[str, ...]
-
-    def records(self) -> list[Record]:
-        return [{"link": link} for link in self.links]
-
-    def json(self) -> Record:
-        return {"schema": SCHEMA, "links": list(self.links)}
-
-    def tables(self) -> list[Table]:
-        return []
-
-    def notes(self) -> list[Note]:
-        return [Note(link, "claim") for link in self.links]
+    @property
+    def links(self) -> tuple[str, ...]:
+        return tuple(row["link"] for row in self.rows)
 
 
 @dataclass(frozen=True, repr=False)
 class Status(Result):
-    """A running project in figures: those of the owner's page (see ``live.overview``)."""
+    """The figures of a running project, as on the owner's page (see ``live.overview``)."""
 
     figures: dict[str, Any]
 
@@ -69,8 +58,8 @@ class Status(Result):
         return [Table(("of", "alpha", "low", "high", "compared"), tuple(rows), caption=caption)]
 
     def notes(self) -> list[Note]:
-        flagged = [row for row in self.figures["raters"] if row["reasons"]]
-        return [Note(f"Rater {row['rater']}: {'; '.join(row['reasons'])}") for row in flagged]
+        raters = [row for row in self.figures["raters"] if row["reasons"]]
+        return [Note(f"Rater {row['rater']}: {'; '.join(row['reasons'])}") for row in raters]
 
 
 def create(
@@ -88,7 +77,7 @@ def create(
     overlap: int | None = None,
     progress: Progress = no_progress,
 ) -> NewProject:
-    """Make a project's database, and its file from the options where there is none yet."""
+    """Create a project's database, and its file from the options where there is none yet."""
     path = Path(file)
     settings = {
         "task": task,
@@ -109,10 +98,10 @@ def create(
 def import_set(
     file: PathLike, name: str, *, database: str | None = None, progress: Progress = no_progress
 ) -> NewProject:
-    """Make a project of a public set of ratings or annotations, or of a table of ratings."""
+    """Create a project from a public set of ratings or annotations, or from a table of ratings."""
     path = Path(file)
     with _new_database(path, database) as store:
-        project = imports.import_set(store, name, progress=progress)
+        project = creation.import_set(store, name, progress=progress)
     return replace(project, file=str(path))
 
 
@@ -126,24 +115,23 @@ def serve(
     public_url: str = "",
     ready: Callable[[str], None] = lambda message: None,
 ) -> None:
-    """Serve the project's pages until interrupted; ``ready`` is told when and where people can come.
+    """Serve the project's pages until interrupted; ``ready`` gets the messages of the start.
 
-    ``expose`` is needed for an address that other machines can reach; ``public_url`` is what a proxy in front calls it.
+    ``expose`` is needed for an address that other machines can reach; ``public_url`` is the URL of a proxy in front.
     """
-    from plainly_studio import owner_pages, server
-    from plainly_studio.context import Studio
-    from plainly_studio.guard import Address
+    from plainly_studio import app, owner_pages
+    from plainly_studio.context import Address, Studio
 
     address = Address(public_url.rstrip("/"), Address().hosts | {host})
     studio = Studio(Store(_database(Path(file), database)), _secret(Path(file)), address, file=Path(file))
     name = studio.project.name  # A database without a project is an error now and not at the first request.
     for warning in owner_pages.warnings(studio):
-        ready(f"Attention: {warning}")
+        ready(f"Warning: {warning}")
 
-    def tell(url: str) -> None:
+    def announce(url: str) -> None:
         ready(f"Serving {name} on {public_url or url} (Ctrl-C ends)")
 
-    server.serve(studio, host=host, port=port, expose=expose, ready=tell)
+    app.serve(studio, host=host, port=port, expose=expose, ready=announce)
 
 
 def invite(
@@ -158,65 +146,63 @@ def invite(
 ) -> Invitations:
     """Make links for raters or owners."""
     if once and kind == "crowd":
-        raise BadInput("A crowd's link is for many people; one that works only once is for a person.")
-    with _opened(file, database) as store:
+        raise BadInput("A crowd's link is for many people; only a personal link can work once.")
+    with _open(file, database) as store:
         tokens = [
             store.write_now(lambda connection: people.invite(connection, kind, label=label, once=once))
             for _ in range(count)
         ]
-    return Invitations(tuple(f"{public_url.rstrip('/')}/join/{token}" for token in tokens))
+    links = [f"{public_url.rstrip('/')}/join/{token}" for token in tokens]
+    rows = tuple({"link": link} for link in links)
+    return Invitations({"schema": SCHEMA, "links": links}, rows, prose="\n".join(links))
 
 
 def export(file: PathLike, form: str = "csv", *, database: str | None = None) -> bytes:
-    """The data collected so far, as a file of that format."""
-    known = (*exports.FORMATS, *payment.LISTS)
-    if form not in known:
-        raise BadInput(f"Unknown format {form!r}. Known: {', '.join(known)}.")
-    with _opened(file, database) as store:
-        if form in payment.LISTS:
+    """Return the data collected so far, as the content of a file in this format."""
+    formats = (*exports.FORMATS, *people.LISTS)
+    if form not in formats:
+        raise BadInput(f"Unknown format {form!r}. Available: {', '.join(formats)}.")
+    with _open(file, database) as store:
+        if form in people.LISTS:
             project, secret = store.project(), _secret(Path(file))
-            return store.read(lambda connection: payment.write(connection, project, secret, form))
+            return store.read(lambda connection: people.write_list(connection, project, secret, form))
         return exports.write(*_current(store), form)
 
 
 def status(file: PathLike, *, database: str | None = None) -> Status:
-    """How far the project is: the figures of the owner's page."""
-    with _opened(file, database) as store:
+    """Return the figures of the owner's page."""
+    with _open(file, database) as store:
         return Status(overview(*_current(store)))
 
 
 def judgements(file: PathLike, *, database: str | None = None) -> Judgements:
-    """The ratings of a running or finished study, as ``plainly meta`` takes them."""
-    with _opened(file, database) as store:
+    """Return the ratings of a running or finished study, as ``plainly meta`` takes them."""
+    with _open(file, database) as store:
         return exports.judgements(*_current(store))
 
 
 def rankings(file: PathLike, *, database: str | None = None) -> tuple[Choice, ...] | None:
-    """The rankings of a running or finished study; None where people do something else."""
-    with _opened(file, database) as store:
+    """Return the rankings of a running or finished study; None for another task."""
+    with _open(file, database) as store:
         return exports.rankings(*_current(store))
 
 
 def backup(file: PathLike, output: PathLike, *, database: str | None = None) -> Path:
     """Copy a SQLite project while it runs."""
-    with _opened(file, database) as store:
+    with _open(file, database) as store:
         store.copy_to(Path(output))
     secret = Path(file).with_suffix(".secret")
-    if secret.is_file():  # Without it codes and people from crowd platforms are not known again.
+    if secret.is_file():  # Codes and people from crowd platforms are recognised with it.
         copy = os.open(Path(output).with_suffix(".secret"), os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(copy, "wb") as there:
-            there.write(secret.read_bytes())
+        with os.fdopen(copy, "wb") as target:
+            target.write(secret.read_bytes())
     return Path(output)
 
 
 def _database(path: Path, database: str | None) -> str:
-    return database or os.environ.get(DATABASE) or _beside(path)
-
-
-def _beside(path: Path) -> str:
     if not path.name:
         raise BadInput("Name the study's file, for example study.toml.")
-    return f"sqlite:///{path.with_suffix('.db')}"
+    return database or os.environ.get(DATABASE) or f"sqlite:///{path.with_suffix('.db')}"
 
 
 def _secret(path: Path) -> Secret:
@@ -230,23 +216,19 @@ def _current(store: Store) -> tuple[Ledger, Project]:
 
 
 @contextmanager
-def _opened(file: PathLike, database: str | None, *, new: bool = False) -> Iterator[Store]:
-    store = Store(_database(Path(file), database), create=new)
-    try:
+def _open(file: PathLike, database: str | None, *, create: bool = False) -> Iterator[Store]:
+    with closing(Store(_database(Path(file), database), create=create)) as store:
         yield store
-    finally:
-        store.close()
 
 
 @contextmanager
 def _new_database(path: Path, database: str | None, *, wrote_file: bool = False) -> Iterator[Store]:
-    """A store to be filled. If that fails, what is new goes: half a project would be in the way of the next attempt."""
-    beside = _beside(path)
-    file = path.with_suffix(".db")
-    own = _database(path, database) == beside and not file.exists()
-    leftovers = [file.with_name(file.name + end) for end in ("", "-wal", "-shm")] if own else []
+    """Open a store to be filled. If that fails, delete the new files, which would block the next attempt."""
+    url, file = _database(path, database), path.with_suffix(".db")
+    is_new = url == f"sqlite:///{file}" and not file.exists()
+    leftovers = [file.with_name(file.name + end) for end in ("", "-wal", "-shm")] if is_new else []
     try:
-        with _opened(path, database, new=True) as store:
+        with _open(path, url, create=True) as store:
             yield store
             _secret(path)
     except BaseException:

@@ -1,14 +1,14 @@
 """Assignments: who gets which item, and what they answer.
 
-Each item goes to exactly as many people as wanted, breadth first, in an order of each person's own. The first items get
-all their people before the rest gets any, so that agreement is known early.
+Each item goes to as many people as the overlap says: to one person before any goes to two, and in a different order for
+each person. The first items get all their people before the rest gets any, so that agreement is known early.
 
-An item handed out is leased. A lease that runs out is offered to someone else, and to the first person again while it
-is open; if that person answers after all, the answer is kept and marked late. ``item.taken`` counts the leases that run
-and the answers that count, inside the same transaction that changes them, so that a claim is one small query however
-large the project is.
+A person who gets an item has a lease on it. An expired lease is offered to other people, and to the first person again
+while the item is open; an answer that arrives late is stored and marked. ``item.taken`` counts the leases and answers
+that count towards the overlap, in the transaction that changes them, so that a claim is one small query however large
+the project is.
 
-An answer is stored once, however often it is sent; it never replaces a newer one, and is never lost for being late.
+An answer is stored once, however often it is sent; it never replaces a newer one, and is not lost when it is late.
 """
 
 import hashlib
@@ -22,143 +22,144 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select, text, update
 
-from plainly_studio import schema, tasks
-from plainly_studio.guard import Refusal, invalid
+from plainly_studio import tasks
 from plainly_studio.project import Project
-from plainly_studio.store import fact, lock
+from plainly_studio.schema import assignment, draft, entry, item
+from plainly_studio.store import InvalidField, Refusal, read_fact
 
+LARGEST_ANSWER = 64 * 1024
+MOST_REVISIONS = 50
 _POOL = 200
-item, assignment, entry, draft = schema.item, schema.assignment, schema.entry, schema.draft
-_GIVEN = item.join(assignment, assignment.c.item_id == item.c.id)  # items with the people who got them
-
-
-# What every request asks for is put together once.
-_PRESENTED = (
+_WITH_ITEM = item.join(assignment, assignment.c.item_id == item.c.id)
+# Statements of every request are built once, which saves a tenth of its time.
+_FIND = (
     select(assignment, item, draft.c.payload.label("draft"))
-    .join(item, item.c.id == assignment.c.item_id)
-    .outerjoin(draft, draft.c.assignment_id == assignment.c.id)
-    .where(assignment.c.id == bindparam("wanted"))
+    .select_from(_WITH_ITEM.outerjoin(draft, draft.c.assignment_id == assignment.c.id))
+    .where(assignment.c.id == bindparam("number"))
 )
-_ANSWERED = select(func.count()).where(assignment.c.rater_id == bindparam("who"), assignment.c.state == "done")
-_TAKEN = update(item).where(item.c.id == bindparam("wanted")).values(taken=item.c.taken + bindparam("times"))
+_FIND_OWN = _FIND.where(assignment.c.rater_id == bindparam("rater"))
+_FIND_OWN_LOCKED = _FIND_OWN.with_for_update(of=assignment)
+_FIND_KEY = select(entry).where(entry.c.rater_id == bindparam("rater"), entry.c.key == bindparam("sent_key"))
+_INSERT = insert(entry).returning(entry)
+_COUNT_ANSWERS = select(func.count()).where(assignment.c.rater_id == bindparam("rater"), assignment.c.state == "done")
+_TAKE = update(item).where(item.c.id == bindparam("number")).values(taken=item.c.taken + bindparam("times"))
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a rater works on next, and why there may be nothing."""
+    """The next items of a rater, or the reason why there are none."""
 
     items: tuple[dict[str, Any], ...]
     state: str  # working, waiting (others hold what is left), finished, failed
     answered: int
-    total: int | None  # what this person will have answered in the end, as things stand
+    total: int | None  # how many items this person will have answered in the end, as things stand
     done: int  # of the study's own items, without practice, test and checks
 
 
 def claim(
     connection: Connection, project: Project, rater_id: int, *, want: int, have: Sequence[int] = (), now: float
 ) -> Claim:
-    """The items that the rater holds already but not in ``have``, and new ones until there are ``want``."""
-    lock(connection)
-    move(connection, "leased", "expired", assignment.c.expires_at < now)
-    leased = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
-    held = [number for number in connection.execute(leased.order_by(assignment.c.id)).scalars() if number not in have]
-    counts = _done(connection, rater_id)
-    kinds = _kinds(connection)
-    state = "working"
-    fresh: list[int] = []
-    while (missing := want - len(held) - len(fresh)) > 0:
-        chosen, state = _choose(connection, project, rater_id, counts, kinds, missing, have)
-        if not chosen:
+    """Return the items that the rater holds already but not in ``have``, and new ones until there are ``want``."""
+    if connection.dialect.name == "postgresql":  # One claim at a time; SQLite has a single writer anyway.
+        connection.execute(text("SELECT pg_advisory_xact_lock(709217)"))
+    change_state(connection, "leased", "expired", assignment.c.expires_at < now)
+    leases = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
+    numbers = [
+        number for number in connection.execute(leases.order_by(assignment.c.id)).scalars() if number not in have
+    ]
+    counts, kinds, state = _count_by_kind(connection, rater_id), _special_kinds(connection), "working"
+    while (missing := want - len(numbers)) > 0:
+        rows, state = _choose(connection, project, rater_id, counts, kinds, missing, have)
+        if not rows:
             break
-        fresh += [_lease(connection, project, rater_id, row, now) for row in chosen]
-        counts.update(row.kind for row in chosen)
-    items = tuple(present(connection, project, assignment_id) for assignment_id in [*held, *fresh])
-    if items or have:
-        state = "working"
+        numbers += [_lease(connection, project, rater_id, row, now) for row in rows]
+        counts.update(row.kind for row in rows)
+    items = tuple(present(connection, project, number) for number in numbers)
     return Claim(
         items,
-        state,
-        answered(connection, rater_id),
-        _total(connection, project, rater_id, kinds),
-        done(connection, rater_id),
+        "working" if items or have else state,
+        count_answers(connection, rater_id),
+        _estimate_total(connection, project, rater_id, kinds),
+        count_main_answers(connection, rater_id),
     )
 
 
-def standing(connection: Connection, project: Project, rater_id: int) -> str:
-    """Whether there would be more for a rater, without handing anything out: a state as in ``Claim``."""
+def next_state(connection: Connection, project: Project, rater_id: int) -> str:
+    """Return the state of the next claim, without handing anything out."""
     if _count(connection, assignment.c.rater_id == rater_id, assignment.c.state == "leased"):
         return "working"
-    return _choose(connection, project, rater_id, _done(connection, rater_id), _kinds(connection), 1, ())[1]
+    counts, kinds = _count_by_kind(connection, rater_id), _special_kinds(connection)
+    return _choose(connection, project, rater_id, counts, kinds, 1, ())[1]
 
 
-def done(connection: Connection, rater_id: int) -> int:
-    """How many of the study's own items a rater has answered."""
+def count_answers(connection: Connection, rater_id: int) -> int:
+    """Count the items that a rater has answered."""
+    return int(connection.execute(_COUNT_ANSWERS, {"rater": rater_id}).scalar_one())
+
+
+def count_main_answers(connection: Connection, rater_id: int) -> int:
+    """Count the study's own items that a rater has answered."""
     return _count(connection, item.c.kind == "main", assignment.c.state == "done", assignment.c.rater_id == rater_id)
 
 
 def release(connection: Connection, rater_id: int) -> None:
-    """Give back what a rater holds."""
-    move(connection, "leased", "expired", assignment.c.rater_id == rater_id)
+    """End all leases of a rater."""
+    change_state(connection, "leased", "expired", assignment.c.rater_id == rater_id)
 
 
-def move(connection: Connection, old: str, new: str, chosen: Any, *, times: int = -1) -> int:
-    """Put chosen assignments into another state, which frees their items or takes them again; how many."""
-    moved = update(assignment).where(assignment.c.state == old, chosen).values(state=new)
-    items = connection.execute(moved.returning(assignment.c.item_id)).scalars().all()
+def change_state(connection: Connection, old: str, new: str, condition: Any, *, times: int = -1) -> int:
+    """Change the state of assignments, which frees their items or takes them again; return their number."""
+    change = update(assignment).where(assignment.c.state == old, condition).values(state=new)
+    items = connection.execute(change.returning(assignment.c.item_id)).scalars().all()
     for item_id, people in Counter(items).items():
-        take(connection, item_id, times * people)
+        _take(connection, item_id, times * people)
     return len(items)
 
 
-def _kinds(connection: Connection) -> set[str]:
-    return set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
-
-
-def _total(connection: Connection, project: Project, rater_id: int, kinds: set[str]) -> int:
-    """How many answers a rater will have given in the end: what is answered, held, and open to them."""
-    mine = assignment.c.rater_id == rater_id
-    total = _count(connection, mine, assignment.c.state.in_(("leased", "done")))
-    total += _count(connection, item.c.kind.in_(kinds - {"check"}), _unseen(rater_id), of=item)
-    limit = project.assignment.per_rater
-    most = limit - _done(connection, rater_id)["main"] if limit else sys.maxsize
-    open_ = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
-    ours = _count(connection, open_, mine, assignment.c.state != "expired")
-    left = min(_count(connection, open_, of=item) - ours, most, _left(connection, project))
-    if "check" in kinds and (every := project.quality.check_every):
-        checks = _count(connection, item.c.kind == "check", _unseen(rater_id), of=item)
-        left += min(checks, left // every)
-    return total + max(0, left)
-
-
-def _count(connection: Connection, *conditions: Any, of: Any = _GIVEN) -> int:
-    return int(connection.execute(select(func.count()).select_from(of).where(*conditions)).scalar_one())
-
-
-def answered(connection: Connection, rater_id: int) -> int:
-    """How many items a rater has answered."""
-    return int(connection.execute(_ANSWERED, {"who": rater_id}).scalar_one())
-
-
-def take(connection: Connection, item_id: int, times: int = 1) -> None:
-    """Count people who hold or answered an item, or who let go of it."""
-    connection.execute(_TAKEN, {"wanted": item_id, "times": times})
-
-
-def extend(connection: Connection, project: Project, row: Row[Any], now: float) -> float:
-    """More time for an item that is being worked on; when it runs out now."""
-    until = now + project.assignment.lease_minutes * 60
+def extend_lease(connection: Connection, project: Project, rater_id: int, number: int) -> float:
+    """Give a rater more time for an item; return when it expires now."""
+    row = own_assignment(connection, rater_id, number)
+    until = time.time() + project.assignment.lease_minutes * 60
     state = "leased" if row.state == "expired" else row.state
     connection.execute(update(assignment).where(assignment.c.id == row.id).values(expires_at=until, state=state))
     if row.state == "expired":
-        take(connection, row.item_id)
+        _take(connection, row.item_id)
     return until
 
 
-def _done(connection: Connection, rater_id: int) -> Counter[str]:
-    counted = select(item.c.kind, func.count()).select_from(_GIVEN).group_by(item.c.kind)
-    rows = connection.execute(counted.where(assignment.c.rater_id == rater_id, assignment.c.state != "expired"))
+def _take(connection: Connection, item_id: int, times: int = 1) -> None:
+    """Count people who hold or have answered an item; a negative number frees it."""
+    connection.execute(_TAKE, {"number": item_id, "times": times})
+
+
+def _special_kinds(connection: Connection) -> set[str]:
+    return set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
+
+
+def _estimate_total(connection: Connection, project: Project, rater_id: int, kinds: set[str]) -> int:
+    """Estimate how many answers a rater will have given in the end: answers so far, leases, and items open to them."""
+    is_own = assignment.c.rater_id == rater_id
+    total = _count(connection, is_own, assignment.c.state.in_(("leased", "done")))
+    total += _count(connection, item.c.kind.in_(kinds - {"check"}), _is_unseen(rater_id), table=item)
+    limit = project.assignment.per_rater
+    most = limit - _count_by_kind(connection, rater_id)["main"] if limit else sys.maxsize
+    is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
+    own = _count(connection, is_open, is_own, assignment.c.state != "expired")
+    left = min(_count(connection, is_open, table=item) - own, most, _remaining_items(connection, project))
+    if "check" in kinds and (every := project.quality.check_every):
+        left += min(_count(connection, item.c.kind == "check", _is_unseen(rater_id), table=item), left // every)
+    return total + max(0, left)
+
+
+def _count(connection: Connection, *conditions: Any, table: Any = _WITH_ITEM) -> int:
+    return int(connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one())
+
+
+def _count_by_kind(connection: Connection, rater_id: int) -> Counter[str]:
+    statement = select(item.c.kind, func.count()).select_from(_WITH_ITEM).group_by(item.c.kind)
+    rows = connection.execute(statement.where(assignment.c.rater_id == rater_id, assignment.c.state != "expired"))
     return Counter({str(kind): int(count) for kind, count in rows})
 
 
@@ -170,181 +171,165 @@ def _choose(
     kinds: set[str],
     most: int,
     have: Sequence[int],
-) -> tuple[list[Row[Any]], str]:
-    """The next items for a rater, or why there are none. Training comes first, then the test, then the work."""
+) -> tuple[Sequence[Row[Any]], str]:
+    """Return the next items for a rater, or why there are none. Training comes first, then the test, then the work."""
+
+    def next_special(kind: str) -> Sequence[Row[Any]]:
+        is_new = (item.c.kind == kind) & _is_unseen(rater_id, have)
+        return connection.execute(select(item).where(is_new).order_by(item.c.place).limit(1)).all()
+
     for kind in ("training", "qualification"):
         if kind not in kinds:
             continue
-        if unseen := _special(connection, rater_id, kind, have):
-            return unseen, "working"
-        unanswered = assignment.c.state.in_(("leased", "expired"))
-        if _count(connection, assignment.c.rater_id == rater_id, item.c.kind == kind, unanswered):
+        if rows := next_special(kind):
+            return rows, "working"
+        is_open = assignment.c.state.in_(("leased", "expired"))
+        if _count(connection, assignment.c.rater_id == rater_id, item.c.kind == kind, is_open):
             return [], "working"  # the answers of this part decide what comes next
-    if "qualification" in kinds and not _qualified(connection, project, rater_id):
+    if "qualification" in kinds and not _is_qualified(connection, project, rater_id):
         return [], "failed"
     if project.assignment.per_rater:
         most = min(most, project.assignment.per_rater - counts["main"])
-    most = min(most, _left(connection, project))
+    most = min(most, _remaining_items(connection, project))
     if most <= 0:
         return [], "finished"
     every = project.quality.check_every
     if "check" in kinds and every:
-        if counts["main"] // every > counts["check"] and (unseen := _special(connection, rater_id, "check", have)):
-            return unseen, "working"
+        if counts["main"] // every > counts["check"] and (rows := next_special("check")):
+            return rows, "working"
         most = min(most, every - counts["main"] % every)
-    return _main(connection, project, rater_id, most, have)
+    return _choose_main(connection, project, rater_id, most, have)
 
 
-def _unseen(rater_id: int, have: Sequence[int] = ()) -> Any:
-    """Items that a rater never had, or let run out and has not still on the page."""
-    gone = (assignment.c.state == "expired") & assignment.c.id.not_in(have)
-    return ~exists().where(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id, ~gone)
+def _is_unseen(rater_id: int, have: Sequence[int] = ()) -> Any:
+    """Return the condition for items that a rater never had, or whose lease expired and which left their page."""
+    is_gone = (assignment.c.state == "expired") & assignment.c.id.not_in(have)
+    return ~exists().where(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id, ~is_gone)
 
 
-def _special(connection: Connection, rater_id: int, kind: str, have: Sequence[int]) -> list[Row[Any]]:
-    statement = select(item).where(item.c.kind == kind, _unseen(rater_id, have)).order_by(item.c.place).limit(1)
-    return list(connection.execute(statement).all())
-
-
-def _qualified(connection: Connection, project: Project, rater_id: int) -> bool:
-    """Whether enough of the test items were answered as expected."""
+def _is_qualified(connection: Connection, project: Project, rater_id: int) -> bool:
+    """Return whether enough of the test items were answered as expected."""
     rows = connection.execute(
         select(entry.c.payload, item.c.expected)
         .join(item, item.c.id == entry.c.item_id)
         .where(entry.c.rater_id == rater_id, item.c.kind == "qualification", entry.c.revision == 1)
     ).all()
-    right = [tasks.agrees(project, json.loads(row.payload), json.loads(row.expected or "{}")) for row in rows]
+    right = [tasks.is_as_expected(project, json.loads(row.payload), json.loads(row.expected or "{}")) for row in rows]
     return not right or sum(right) / len(right) >= project.quality.pass_share
 
 
-def _left(connection: Connection, project: Project) -> int:
-    """How many items may still be handed out under the stop rules."""
-    if fact(connection, "stopped"):
+def _remaining_items(connection: Connection, project: Project) -> int:
+    """Return how many items may still be handed out under the stop rules."""
+    if read_fact(connection, "stopped"):
         return 0
     if not project.stop.answers:
         return sys.maxsize
-    handed_out = assignment.c.state.in_(("leased", "done"))
-    return project.stop.answers - _count(connection, handed_out, item.c.kind == "main")
+    return project.stop.answers - _count(connection, assignment.c.state.in_(("leased", "done")), item.c.kind == "main")
 
 
-def _main(
+def _choose_main(
     connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int]
-) -> tuple[list[Row[Any]], str]:
+) -> tuple[Sequence[Row[Any]], str]:
     overlap, early = project.assignment.overlap, project.assignment.early
-    wanted = select(item).where(item.c.kind == "main", item.c.taken < overlap, _unseen(rater_id, have))
+    open_items = select(item).where(item.c.kind == "main", item.c.taken < overlap, _is_unseen(rater_id, have))
     had = select(assignment.c.item_id).where(assignment.c.rater_id == rater_id, assignment.c.state == "expired")
-    if ran_out := connection.execute(had).scalars().all():  # What one had comes first: perhaps there is a draft.
-        again = connection.execute(wanted.where(item.c.id.in_(ran_out)).order_by(item.c.place).limit(most)).all()
+    if own := connection.execute(had).scalars().all():  # Own items come first: perhaps there is a draft.
+        again = connection.execute(open_items.where(item.c.id.in_(own)).order_by(item.c.place).limit(most)).all()
         if again:
-            return list(again), "working"
+            return again, "working"
     first = select(item.c.place).where(item.c.kind == "main").order_by(item.c.place).limit(early).subquery()
-    block = wanted.where(item.c.place.in_(select(first.c.place))).order_by(item.c.taken, item.c.place)
+    block = open_items.where(item.c.place.in_(select(first.c.place))).order_by(item.c.taken, item.c.place)
     pool = connection.execute(block).all() if early and overlap > 1 else []
-    pool = pool or connection.execute(wanted.order_by(item.c.taken, item.c.place).limit(_POOL)).all()
+    pool = pool or connection.execute(open_items.order_by(item.c.taken, item.c.place).limit(_POOL)).all()
     if not pool:
-        own = assignment.alias("own")
-        seen_too = exists().where(
-            own.c.item_id == assignment.c.item_id, own.c.rater_id == rater_id, own.c.state != "expired"
+        other = assignment.alias("own")
+        is_own = exists().where(
+            other.c.item_id == assignment.c.item_id, other.c.rater_id == rater_id, other.c.state != "expired"
         )
-        others = select(assignment.c.id).where(assignment.c.state == "leased", assignment.c.rater_id != rater_id)
-        running = connection.execute(others.where(~seen_too).limit(1)).first()
-        return [], "waiting" if running is not None else "finished"
-    seen = select(item.c.system, item.c.name).select_from(_GIVEN).where(assignment.c.rater_id == rater_id)
-    shown = connection.execute(seen.where(assignment.c.state != "expired")).all()
-    systems, names = Counter(row.system for row in shown), Counter(row.name for row in shown)
-    free = {row.id: row for row in pool if row.taken == pool[0].taken}
-    chosen: list[Row[Any]] = []
+        others = (assignment.c.state == "leased") & (assignment.c.rater_id != rater_id) & ~is_own
+        return [], "waiting" if _count(connection, others, table=assignment) else "finished"
+    past = select(item.c.system, item.c.name).select_from(_WITH_ITEM).where(assignment.c.rater_id == rater_id)
+    rows = connection.execute(past.where(assignment.c.state != "expired")).all()
+    systems, names = Counter(row.system for row in rows), Counter(row.name for row in rows)
+    candidates = {row.id: row for row in pool if row.taken == pool[0].taken}
+    choice: list[Row[Any]] = []
 
     def rank(row: Row[Any]) -> tuple[int, int, bytes]:
-        return names[row.name], systems[row.system], _shuffle(project.seed, rater_id, row.id)
+        return names[row.name], systems[row.system], _shuffle_key(project.seed, rater_id, row.id)
 
-    while free and len(chosen) < most:
-        best = min(free.values(), key=rank)
-        chosen.append(free.pop(best.id))
+    while candidates and len(choice) < most:
+        best = candidates.pop(min(candidates.values(), key=rank).id)
+        choice.append(best)
         names[best.name] += 1
         systems[best.system] += 1
-    return chosen, "working"
+    return choice, "working"
 
 
 @lru_cache(maxsize=100_000)
-def _shuffle(seed: int, rater_id: int, item_id: int) -> bytes:
+def _shuffle_key(seed: int, rater_id: int, item_id: int) -> bytes:
     return hashlib.blake2b(f"{seed}:{rater_id}:{item_id}".encode(), digest_size=8).digest()
 
 
 def _lease(connection: Connection, project: Project, rater_id: int, row: Row[Any], now: float) -> int:
-    take(connection, row.id)
-    times = {"state": "leased", "leased_at": now, "expires_at": now + project.assignment.lease_minutes * 60}
-    mine = (assignment.c.item_id == row.id) & (assignment.c.rater_id == rater_id)
-    again = connection.execute(update(assignment).where(mine).values(**times).returning(assignment.c.id)).scalar()
-    if again is not None:
-        return int(again)
-    layout = list(range(len(json.loads(row.outputs))))
-    random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
-    lease = {"item_id": row.id, "rater_id": rater_id, "layout": json.dumps(layout), "revision": 0, **times}
-    return int(connection.execute(insert(assignment).values(**lease).returning(assignment.c.id)).scalar_one())
+    _take(connection, row.id)
+    values = {"state": "leased", "leased_at": now, "expires_at": now + project.assignment.lease_minutes * 60}
+    is_own = (assignment.c.item_id == row.id) & (assignment.c.rater_id == rater_id)
+    number = connection.execute(update(assignment).where(is_own).values(**values).returning(assignment.c.id)).scalar()
+    if number is None:
+        layout = list(range(len(json.loads(row.outputs))))
+        random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
+        values |= {"item_id": row.id, "rater_id": rater_id, "layout": json.dumps(layout), "revision": 0}
+        number = connection.execute(insert(assignment).values(**values).returning(assignment.c.id)).scalar_one()
+    return int(number)
 
 
-def present(connection: Connection, project: Project, assignment_id: int) -> dict[str, Any]:
-    """An item as the rater's browser gets it: texts and numbers, no system, no id of the evaluation set, no hint at
-    which items are checks."""
-    row = connection.execute(_PRESENTED, {"wanted": assignment_id}).one()
+def present(connection: Connection, project: Project, number: int) -> dict[str, Any]:
+    """Return an item as the rater's browser gets it: no system, no id of the evaluation set, no sign of a check."""
+    row = connection.execute(_FIND, {"number": number}).one()
     return {
-        **shown(project, row, json.loads(row.layout)),
-        "assignment": assignment_id,
+        **page_item(project, row, json.loads(row.layout)),
+        "assignment": number,
         "revision": row.revision,
         "expires_at": row.expires_at,
         "draft": json.loads(row.draft) if row.draft else None,
     }
 
 
-def shown(project: Project, row: Row[Any], layout: Sequence[int]) -> dict[str, Any]:
-    """What the page shows of an item, whoever looks at it."""
-    texts = laid_out(row.outputs, json.dumps(layout))
-    told: dict[str, Any] = {
+def page_item(project: Project, row: Row[Any], layout: Sequence[int]) -> dict[str, Any]:
+    """Return what the page shows of an item, to a rater or in a preview."""
+    texts = [output["text"] for output in arrange(row.outputs, layout)]
+    content: dict[str, Any] = {
         "assignment": 0,
         "revision": 0,
         "training": row.kind == "training",
         "source": row.source,
-        "outputs": [text["text"] for text in texts],
+        "outputs": texts,
         "expires_at": 1e12,
         "draft": None,
     }
     if project.task == "operations":
-        told["source_spans"] = _parts(row.source, row.tokens)
-        told["output_spans"] = _parts(texts[0]["text"], row.tokens)
-    return told
+        content["source_spans"] = _split(row.source, row.tokens)
+        content["output_spans"] = _split(texts[0], row.tokens)
+    return content
 
 
-def laid_out(outputs: str, layout: str) -> list[Mapping[str, str]]:
-    """The outputs in the order in which they stand on this rater's page."""
-    stored = json.loads(outputs)
-    return [stored[place] for place in json.loads(layout)]
+def arrange(outputs: str, layout: Sequence[int]) -> list[Mapping[str, str]]:
+    """Return stored outputs in the order in which they stand on a rater's page."""
+    texts = json.loads(outputs)
+    return [texts[position] for position in layout]
 
 
-def _parts(text: str, how: str) -> list[list[str]]:
-    """Tokens, each with what stands before it, so that the page shows the text as it is."""
-    places = tasks.spans(text, how)
-    ends = [0, *(end for _, end in places)]
-    return [[text[before:start], text[start:end]] for before, (start, end) in zip(ends, places, strict=False)]
+def _split(text: str, method: str) -> list[list[str]]:
+    """Return tokens, each with the text before it, so that the page shows the whole text."""
+    spans = tasks.spans(text, method)
+    ends = [0, *(end for _, end in spans)]
+    return [[text[before:start], text[start:end]] for before, (start, end) in zip(ends, spans, strict=False)]
 
 
-LARGEST_ANSWER = 64 * 1024
-MOST_REVISIONS = 50
-# What every answer asks for is put together once.
-_OWN = (
-    select(assignment, item.c.kind, item.c.source, item.c.outputs, item.c.tokens, item.c.expected, item.c.feedback)
-    .join(item, item.c.id == assignment.c.item_id)
-    .where(assignment.c.id == bindparam("wanted"), assignment.c.rater_id == bindparam("who"))
-)
-_OWN_LOCKED = _OWN.with_for_update(of=assignment)
-_BEFORE = select(entry).where(entry.c.rater_id == bindparam("who"), entry.c.key == bindparam("sent"))
-_STORE = insert(entry).returning(entry)
-
-
-def own_assignment(connection: Connection, rater_id: int, assignment_id: int) -> Row[Any]:
-    """The assignment with its item; another person's is as unknown as one that does not exist."""
-    statement = _OWN_LOCKED if connection.dialect.name == "postgresql" else _OWN
-    row = connection.execute(statement, {"wanted": assignment_id, "who": rater_id}).first()
+def own_assignment(connection: Connection, rater_id: int, number: int) -> Row[Any]:
+    """Return an assignment with its item; another person's is refused like one that does not exist."""
+    statement = _FIND_OWN_LOCKED if connection.dialect.name == "postgresql" else _FIND_OWN
+    row = connection.execute(statement, {"number": number, "rater": rater_id}).first()
     if row is None:
         raise Refusal(404, "unknown", "This item is not one of yours.")
     return row
@@ -362,117 +347,105 @@ def submit(
     seconds: float | None,
     counts: bool = True,
 ) -> dict[str, Any]:
-    """Store an answer and say which revision it became; ``counts`` is false for somebody who is excluded.
+    """Store an answer and report which revision it became; ``counts`` is false for excluded people.
 
-    ``key`` was made by the client for this answer: the same key again gets the first answer's reply, with another
-    payload a refusal. ``revision`` is the one that the client's page was based on.
+    The client made ``key`` for this answer: the same key again gets the same response, and with another payload a
+    refusal. ``revision`` is the one that the client's page was based on.
     """
     row = own_assignment(connection, rater_id, assignment_id)
     digest = fingerprint(assignment_id, revision, payload)
-    before = connection.execute(_BEFORE, {"who": rater_id, "sent": key}).first()
-    if before is not None:
-        if before.digest != digest:
+    earlier = connection.execute(_FIND_KEY, {"rater": rater_id, "sent_key": key}).first()
+    if earlier is not None:
+        if earlier.digest != digest:
             raise Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
-        return reply(project, row, before)
+        return _acknowledge(project, row, earlier)
     if revision != row.revision:
-        raise _stale(connection, row)
-    outputs = laid_out(row.outputs, row.layout)
+        current = select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
+        message = (
+            "This item was answered elsewhere, perhaps in another tab, after this page was loaded. "
+            "That answer was kept and yours was not written over it."
+        )
+        latest = without_systems(connection.execute(current).scalar())
+        raise Refusal(409, "stale", message, revision=row.revision, current=latest)
+    outputs = arrange(row.outputs, json.loads(row.layout))
     texts = {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens}
     answer = tasks.check(project, payload, texts, len(outputs))
-    if choice := answer.get("choice"):  # The places were this rater's alone: say which systems stood there.
-        choice["shown"] = [output["system"] for output in outputs]
-        named = {f"{name}_system": outputs[choice[name]]["system"] for name in ("best", "worst") if name in choice}
-        choice.update(named)
+    if choice := answer.get("choice"):  # The positions are this rater's own; store the systems behind them.
+        systems = [output["system"] for output in outputs]
+        ends = {f"{end}_system": systems[choice[end]] for end in ("best", "worst") if end in choice}
+        choice.update({"shown": systems, **ends})
     if row.revision >= MOST_REVISIONS:
         raise Refusal(409, "revisions", f"An answer can be changed {MOST_REVISIONS} times. The last one stays.")
     now, limit = time.time(), project.quality.time_limit_seconds
-    answered = {
+    values = {
         "assignment_id": row.id,
         "item_id": row.item_id,
         "rater_id": rater_id,
         "revision": row.revision + 1,
         "key": key,
         "digest": digest,
-        "payload": _stored(answer),
+        "payload": _to_json(answer),
         "late": row.state == "expired" or (row.state == "leased" and row.expires_at < now),
         "overtime": bool(limit and seconds is not None and seconds > limit),
         "seconds": seconds,
         "created_at": now,
     }
-    stored = connection.execute(_STORE, answered).one()
-    done = update(assignment).where(assignment.c.id == row.id)
-    state = "done" if counts and row.state != "replaced" else "replaced"  # Then somebody else has the item.
-    connection.execute(done.values(revision=row.revision + 1, state=state))
+    new = connection.execute(_INSERT, values).one()
+    state = "done" if counts and row.state != "replaced" else "replaced"  # replaced: another person has the item
+    change = update(assignment).where(assignment.c.id == row.id)
+    connection.execute(change.values(revision=row.revision + 1, state=state))
     if row.state == "expired" and counts:
-        take(connection, row.item_id)
+        _take(connection, row.item_id)
     connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
-    return reply(project, row, stored)
-
-
-def _stale(connection: Connection, row: Row[Any]) -> Refusal:
-    """The refusal of an answer that was based on an earlier one than there is, with the one that there is."""
-    current = select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
-    message = (
-        "This item was answered elsewhere, perhaps in another tab, after this page was loaded. "
-        "That answer was kept and yours was not written over it."
-    )
-    answer = public(connection.execute(current).scalar())
-    return Refusal(409, "stale", message, revision=row.revision, current=answer)
+    return _acknowledge(project, row, new)
 
 
 def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
-    """What makes two requests the same request."""
-    text = json.dumps([assignment_id, revision, payload], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    """Return a hash of what makes two requests the same request."""
+    content = json.dumps([assignment_id, revision, payload], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
-def reply(project: Project, row: Row[Any], stored: Row[Any]) -> dict[str, Any]:
-    """What the client is told, the same for the first time and for every repetition."""
-    told: dict[str, Any] = {
-        "assignment": row.id,
-        "entry": stored.id,
-        "revision": stored.revision,
-        "late": bool(stored.late),
-    }
-    if row.kind == "training":
-        told["feedback"] = feedback(project, json.loads(stored.payload), row)
-    return told
+def _acknowledge(project: Project, row: Row[Any], answer: Row[Any]) -> dict[str, Any]:
+    """Return the response to an answer, the same for the first time and for every repetition."""
+    content = {"assignment": row.id, "entry": answer.id, "revision": answer.revision, "late": bool(answer.late)}
+    return {**content, **feedback(project, json.loads(answer.payload), row)}
 
 
 def feedback(project: Project, answer: Mapping[str, Any], row: Row[Any]) -> dict[str, Any]:
-    """What a practice item teaches."""
+    """Return what a training item teaches; nothing for other items."""
+    if row.kind != "training":
+        return {}
     expected = json.loads(row.expected or "{}")
-    return {
-        "right": tasks.agrees(project, answer, expected),
+    lesson = {
+        "right": tasks.is_as_expected(project, answer, expected),
         "text": row.feedback or "",
         "expected": {name: expected[name] for name in ("values", "labels") if name in expected},
     }
+    return {"feedback": lesson}
 
 
-def public(payload: str | None) -> dict[str, Any] | None:
-    """A stored answer as its own author's browser may see it: without the systems behind the places."""
-    if payload is None:
-        return None
-    answer: dict[str, Any] = json.loads(payload)
-    if "choice" in answer:
+def without_systems(payload: str | None) -> dict[str, Any] | None:
+    """Return a stored answer as its author's browser may see it: without the systems behind the positions."""
+    answer: dict[str, Any] | None = json.loads(payload or "null")
+    if answer and "choice" in answer:
         choice = answer["choice"]
         answer["choice"] = {name: choice[name] for name in ("tie", "best", "worst") if name in choice}
     return answer
 
 
 def save_draft(connection: Connection, rater_id: int, assignment_id: int, payload: object) -> None:
-    """Keep unfinished work, to be taken up on another machine. A draft is no answer and is never exported."""
+    """Store unfinished work, so that it can be continued on another machine. Drafts are never exported."""
     row = own_assignment(connection, rater_id, assignment_id)
     if not isinstance(payload, Mapping):
-        raise invalid("payload", "A draft must be an object.")
-    text = _stored(payload)
+        raise InvalidField("payload", "A draft must be an object.")
+    content = _to_json(payload)
     connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
-    connection.execute(insert(draft).values(assignment_id=row.id, payload=text, updated_at=time.time()))
+    connection.execute(insert(draft).values(assignment_id=row.id, payload=content, updated_at=time.time()))
 
 
-def _stored(payload: Mapping[str, Any]) -> str:
-    """As it goes into the database, where nobody's answer may take more than its share of the disk."""
-    text = json.dumps(payload, ensure_ascii=True)
-    if len(text) > LARGEST_ANSWER:
+def _to_json(payload: Mapping[str, Any]) -> str:
+    content = json.dumps(payload, ensure_ascii=True)
+    if len(content) > LARGEST_ANSWER:
         raise Refusal(413, "too-large", f"An answer or a draft may hold {LARGEST_ANSWER // 1024} KB.")
-    return text
+    return content

@@ -1,4 +1,4 @@
-"""``plainly studio``: make a project, serve it, invite people, get the data out."""
+"""``plainly studio``: create a project, serve it, invite people, export the data."""
 
 import argparse
 import sys
@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import plainly_studio
-from plainly.cli.options import number
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats, say, show
+from plainly.cli.options import add_formats, number
+from plainly.cli.show import say, show
 from plainly.core.files import check_target, write_whole
+from plainly.core.progress import bar
 
 SUMMARY = "collect people's judgements in the browser"
 HELP = """\
@@ -35,15 +35,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
             add_formats(options)
         return options
 
-    create = action("create", "make a project's database, and its TOML file where there is none yet", formats=True)
+    create = action("create", "create a project's database, and its TOML file where there is none yet", formats=True)
     create.add_argument(
-        "--outputs", metavar="FILE", nargs="+", action="extend", help="what systems wrote: PATH or NAME=PATH"
+        "--outputs", metavar="FILE", nargs="+", action="extend", help="outputs of systems: PATH or NAME=PATH"
     )
     create.add_argument("-t", "--test-set", metavar="NAME", help="a public evaluation set, for example asset/test")
     create.add_argument(
-        "--systems", metavar="NAMES", type=lambda names: names.split(","), help="systems of the set, with commas"
+        "--systems", metavar="NAMES", type=lambda names: names.split(","), help="systems of the set, comma-separated"
     )
-    create.add_argument("--source", metavar="FILE", help="the sources, one a line")
+    create.add_argument("--source", metavar="FILE", help="the sources, one per line")
     create.add_argument("--task", choices=("rating", "operations", "ranking"), help="what people do (default: rating)")
     create.add_argument("--protocol", metavar="NAME", help="sulem-2018, tradeoff-2018 or direct-assessment")
     create.add_argument("--items", type=number("--items"), metavar="N", help="draw N sources at random")
@@ -54,10 +54,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     serve.add_argument("--port", type=number("--port", "port"), default=8000, help="port to listen on (default: 8000)")
     serve.add_argument("--expose", action="store_true", help="allow an address that other machines can reach")
-    serve.add_argument("--public-url", default="", metavar="URL", help="what a proxy in front calls it")
+    serve.add_argument("--public-url", default="", metavar="URL", help="the URL of a proxy in front")
 
     invite = action("invite", "make links for raters or owners", formats=True)
-    invite.add_argument("--kind", choices=("person", "crowd", "owner"), default="person", help="for whom")
+    invite.add_argument("--kind", choices=("person", "crowd", "owner"), default="person", help="who gets the link")
     invite.add_argument("--label", default="", help="a note to yourself; never exported")
     invite.add_argument("--once", action="store_true", help="a personal link that works only once")
     invite.add_argument("-n", dest="count", type=number("-n"), default=1, metavar="N", help="how many links")
@@ -65,50 +65,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     export = action("export", "write the data collected so far")
     lists = "people.csv, prolific-approve.csv, prolific-reject.csv, mturk.csv"
-    formats = f"csv, jsonl, parquet, aln (a zip), entries.jsonl (everything), or a list to pay by: {lists}"
+    formats = f"csv, jsonl, parquet, aln (a zip), entries.jsonl (everything), or a list for payment: {lists}"
     export.add_argument("--format", default="csv", help=formats)
     export.add_argument("--force", action="store_true", help="overwrite a file that plainly did not write")
-    export.add_argument("-o", "--output", default="-", metavar="FILE", help="where to (default: standard output)")
+    export.add_argument("-o", "--output", default="-", metavar="FILE", help="file to write (default: standard output)")
 
-    load = action("import", "make a project of a public set, or of a table of ratings", formats=True)
+    load = action("import", "create a project from a public set, or from a table of ratings", formats=True)
     load.add_argument("name", metavar="NAME", help="asset/ratings, assetann/annotations, simplicity-da/ratings …")
 
-    action("status", "how far the project is", formats=True)
+    action("status", "show how far the project is", formats=True)
     backup = action("backup", "copy a SQLite project while it runs")
     backup.add_argument("--force", action="store_true", help="overwrite a file that plainly did not write")
-    backup.add_argument("output", metavar="FILE", type=Path, help="where the copy goes")
+    backup.add_argument("output", metavar="FILE", type=Path, help="file for the copy")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the arguments say; the exit status."""
-    ours = {name: value for name, value in vars(args).items() if name != "command_line"}
-    options: dict[str, Any] = {name: value for name, value in ours.items() if value is not None}
+    """Run the action; return the exit status."""
+    options: dict[str, Any] = {
+        name: value for name, value in vars(args).items() if name != "command_line" and value is not None
+    }
     action, project = options.pop("action"), options.pop("project")
     strict, form = options.pop("strict", False), options.pop("format", None)
     if action in ("export", "backup") and str(args.output) != "-":
         check_target(args.output, inputs=[project], force=options.pop("force"))
     if action == "export":
-        _save(plainly_studio.export(project, form, database=args.database), args.output)
+        content = plainly_studio.export(project, form, database=args.database)
+        if args.output == "-":
+            sys.stdout.buffer.write(content)
+        else:
+            write_whole(args.output, content)
         return 0
     if action == "serve":
         options["ready"] = say
     elif action in ("create", "import"):
         options["progress"] = bar
-    functions: dict[str, Any] = {
-        "create": plainly_studio.create,
-        "serve": plainly_studio.serve,
-        "invite": plainly_studio.invite,
-        "import": plainly_studio.import_set,
-        "status": plainly_studio.status,
-        "backup": plainly_studio.backup,
-    }
-    result = functions[action](project, **options)
-    warned = 0 if action in ("serve", "backup") else show(result, form)
-    return int(strict and warned > 0)
-
-
-def _save(content: bytes, output: str) -> None:
-    if output == "-":
-        sys.stdout.buffer.write(content)
-    else:
-        write_whole(output, content)
+    result = getattr(plainly_studio, "import_set" if action == "import" else action)(project, **options)
+    warnings = 0 if action in ("serve", "backup") else show(result, form)
+    return int(strict and warnings > 0)

@@ -1,14 +1,14 @@
-"""What every handler needs: the open project, the request as it was understood, and how to answer."""
+"""The open project and the request, as every handler gets them."""
 
 import asyncio
-import hashlib
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlalchemy import Connection
@@ -16,22 +16,85 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from plainly.core.files import read_shipped
 from plainly.core.tables import jsonable
-from plainly_studio import payment
-from plainly_studio.guard import Address, Limiter, Refusal, invalid
-from plainly_studio.ledger import Ledger
+from plainly_studio.exports import Ledger
 from plainly_studio.people import Person, Secret
 from plainly_studio.project import Project
-from plainly_studio.store import Store, Transaction, fact, keep_fact, note
-from plainly_studio.wording import page_text
+from plainly_studio.store import InvalidField, Refusal, Store, Transaction, log_event, read_fact, store_fact
 
 T = TypeVar("T")
 HERE = Path(__file__).parent
+ENGLISH = "en"
 _FRESH_SECONDS = 2.0
 SESSION_COOKIE = "studio_session"
 OWNER_COOKIE = "studio_owner"  # a second one, so that an owner can be a rater in the same browser
 VISIT_COOKIE = "studio_visit"
-MEDIA = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def languages() -> tuple[str, ...]:
+    """Return the languages of the interface; each has a file, and English supplies what a file lacks."""
+    return tuple(sorted(path.stem for path in (HERE / "languages").glob("*.toml")))
+
+
+@cache
+def read_words(language: str) -> Mapping[str, dict[str, str]]:
+    """Return the words of the pages by section and name, in English where the language has no file."""
+    name = language.partition("-")[0].lower()
+    english, own = (read_shipped(__file__, f"languages/{one if one in languages() else ENGLISH}.toml")
+                    for one in (ENGLISH, name))  # fmt: skip
+    return {section: {**english[section], **own.get(section, {})} for section in english}
+
+
+@dataclass(frozen=True)
+class Address:
+    """The address of the studio: the URL of a proxy in front of it, or the machine itself."""
+
+    public_url: str = ""
+    hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1"})
+
+    @property
+    def base(self) -> str:
+        """The path under which a proxy shows the studio, without a slash at its end."""
+        return urlsplit(self.public_url).path.rstrip("/")
+
+    @property
+    def secure(self) -> bool:
+        return self.public_url.startswith("https:")
+
+    def origin(self, request: Request) -> str | None:
+        """Return the only origin from which this request may change something; None for a foreign host name."""
+        if self.public_url:
+            parts = urlsplit(self.public_url)
+            return f"{parts.scheme}://{parts.netloc}"
+        host = request.headers.get("host", "")
+        return f"http://{host}" if urlsplit(f"//{host}").hostname in self.hosts else None
+
+
+@dataclass
+class Limiter:
+    """A bucket for each sender that fills at ``rate`` a second up to ``burst``; a request needs one unit."""
+
+    rate: float
+    burst: float
+    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def wait_seconds(self, sender: str) -> float:
+        """Count a request; return 0 when it may go on, else the seconds to wait."""
+        now = time.monotonic()
+        level, then = self._buckets.get(sender, (self.burst, now))
+        level = min(self.burst, level + (now - then) * self.rate)
+        if len(self._buckets) > 10_000:
+            self._buckets = {key: value for key, value in self._buckets.items() if now - value[1] < 600}
+        self._buckets[sender] = (level if level < 1 else level - 1, now)
+        return max(0.0, (1 - level) / self.rate)
 
 
 @dataclass
@@ -45,55 +108,45 @@ class Studio:
     writes: Limiter = field(default_factory=lambda: Limiter(rate=40, burst=400))
     visits: Limiter = field(default_factory=lambda: Limiter(rate=10, burst=300))
     _project: tuple[float, Project] | None = None
-    _proof: Future[None] | None = None
-    _proved: float = 0.0
-    _pace: tuple[float, float] | None = None
+    _proof: tuple[float, Future[None]] | None = None
 
     @property
     def project(self) -> Project:
-        """The settings; read anew every few seconds, because another server may have changed them."""
+        """The settings, read again every few seconds because another server may have changed them."""
         now = time.monotonic()
         if self._project is None or now - self._project[0] > _FRESH_SECONDS:
             self._project = (now, self.store.project())
         return self._project[1]
 
     def reload(self) -> None:
-        """Read the settings anew at once."""
+        """Read the settings again at the next use."""
         self._project = None
 
     @cached_property
-    def foreign_secret(self) -> bool:
-        """Whether the secret is another than the one that the study began with, whose print is kept."""
-        printed = self.secret.sign("print", "")[:16]
+    def has_foreign_secret(self) -> bool:
+        """Whether the secret differs from the one with which the study began, whose fingerprint is stored."""
+        fingerprint = self.secret.sign("print", "")[:16]
 
-        def first(connection: Connection) -> str:
-            if (before := fact(connection, "secret")) is None:
-                keep_fact(connection, "secret", printed)
-            return before or printed
+        def read_first(connection: Connection) -> str:
+            if (first := read_fact(connection, "secret")) is None:
+                store_fact(connection, "secret", fingerprint)
+            return first or fingerprint
 
-        return self.store.write_now(first) != printed
+        return self.store.write_now(read_first) != fingerprint
 
     @cached_property
     def ledger(self) -> Ledger:
         return Ledger(self.store)
 
-    @cached_property
-    def assets(self) -> Mapping[str, tuple[bytes, str]]:
-        """The page's scripts and styles with a tag for each content; nothing else can be asked for."""
-        contents = {path.name: path.read_bytes() for path in (HERE / "static").iterdir() if path.suffix in MEDIA}
-        return {name: (content, hashlib.sha256(content).hexdigest()[:16]) for name, content in contents.items()}
-
-    @cached_property
-    def templates(self) -> Environment:
-        files = FileSystemLoader(HERE / "templates")
-        return Environment(
-            loader=files, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
-
     def page(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-        """A page from its template."""
-        common = {"base": self.address.base, "project": self.project, "t": partial(page_text, self.project.language)}
-        text = self.templates.get_template(name).render(**common, **values)
+        """Return a page from its template."""
+        words = read_words(self.project.language)["pages"]
+
+        def translate(name: str, **gaps: object) -> str:
+            return words[name].format(**gaps)
+
+        common = {"base": self.address.base, "project": self.project, "t": translate}
+        text = _TEMPLATES.get_template(name).render(**common, **values)
         return HTMLResponse(text.encode("utf-8", "replace"), status)
 
     def redirect(self, path: str) -> RedirectResponse:
@@ -102,40 +155,30 @@ class Studio:
     async def read(self, work: Transaction[T]) -> T:
         return await run_in_threadpool(self.store.read, work)
 
-    async def compute(self, work: Callable[[Ledger, Project], T]) -> T:
-        """Do this with all answers as they are now, beside the requests that go on."""
-        await run_in_threadpool(self.ledger.refresh)
-        return await run_in_threadpool(work, self.ledger, self.project)
-
     async def write(self, work: Transaction[T]) -> T:
         return await asyncio.wrap_future(self.store.write(work))
 
-    async def seconds_each(self) -> float:
-        """About how long an item takes; worked out anew every half minute."""
-        now = time.monotonic()
-        if self._pace is None or now - self._pace[0] > 30:
-            project = self.project
-            seconds = await self.read(lambda connection: payment.seconds_each(connection, project))
-            self._pace = (now, seconds)
-        return self._pace[1]
+    async def compute(self, work: Callable[[Ledger, Project], T]) -> T:
+        """Run a function over all current answers, in a thread, so that other requests go on."""
+        await run_in_threadpool(self.ledger.refresh)
+        return await run_in_threadpool(work, self.ledger, self.project)
 
-    async def written(self) -> None:
-        """Prove that something can be written; whoever asks within the same second gets the same answer."""
+    async def prove_writable(self) -> None:
+        """Write something to the database, at most once a second; callers within a second share the result."""
         now = time.monotonic()
-        if self._proof is None or now - self._proved > 1:
+        if self._proof is None or now - self._proof[0] > 1:
             moment = str(time.time())
-            self._proof = self.store.write(lambda connection: keep_fact(connection, "alive_at", moment))
-            self._proved = now
-        await asyncio.shield(asyncio.wrap_future(self._proof))
+            self._proof = (now, self.store.write(lambda connection: store_fact(connection, "alive_at", moment)))
+        await asyncio.shield(asyncio.wrap_future(self._proof[1]))
 
     def page_token(self, session: str) -> str:
-        """What our own page sends with every change."""
+        """Return the token that a page sends with every change."""
         return self.secret.sign("page", session)
 
 
 @dataclass(frozen=True)
 class Call:
-    """A request that passed the guard."""
+    """A request that was admitted."""
 
     studio: Studio
     request: Request
@@ -149,31 +192,48 @@ class Call:
         return self.visitor
 
     def text(self, name: str, default: str | None = None, *, longest: int = 4000) -> str:
-        """A text field of the request."""
+        """Return a text field of the request."""
         value = self.data.get(name, default)
         if not isinstance(value, str) or len(value) > longest:
-            raise invalid(name, f"{name} must be text of at most {longest} characters.")
+            raise InvalidField(name, f"{name} must be text of at most {longest} characters.")
         return value
 
+    def integer(self, name: str, default: int | None = None) -> int:
+        """Return a field of the request that is a whole number."""
+        return parse_integer(self.data.get(name, default), name)
+
     def page(self, name: str, **values: Any) -> Response:
-        """A page for the person who asked, whose forms carry its token."""
+        """Return a page whose forms carry the person's token."""
         return self.studio.page(name, page_token=self.studio.page_token(self.person.session), **values)
 
-    def note(self, connection: Connection, action: str, **detail: Any) -> None:
+    def log(self, connection: Connection, action: str, **detail: Any) -> None:
         """Add what the person did to the audit trail."""
-        note(connection, self.person.pseudonym, action, detail)
+        log_event(connection, self.person.pseudonym, action, detail)
 
     async def change(self, work: Transaction[object], then: str) -> Response:
-        """Write, and go on to another page."""
+        """Write, and redirect to another page."""
         await self.studio.write(work)
         return self.studio.redirect(then)
 
 
 def reply(content: dict[str, Any], status: int = 200) -> Response:
-    """JSON; what is not a number is null."""
+    """Return a JSON response; NaN becomes null."""
     return JSONResponse(jsonable(content), status)
 
 
-def day(seconds: float | None) -> str:
-    """A moment as the owner's pages show it, in UTC."""
+def parse_integer(value: Any, name: str) -> int:
+    """Return a whole number from a request, or refuse it."""
+    try:
+        number = int(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else None
+    except ValueError:
+        number = None
+    if number is None:
+        raise InvalidField(name, f"{name} must be a whole number.")
+    if not -(2**53) < number < 2**53:
+        raise InvalidField(name, f"{name} is out of range.")
+    return number
+
+
+def format_time(seconds: float | None) -> str:
+    """Return a moment as the owner's pages show it, in UTC."""
     return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds)) if seconds else ""

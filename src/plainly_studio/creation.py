@@ -1,26 +1,39 @@
-"""From files or a named set to a project's database: the items, shuffled once, and the first owner's link."""
+"""New projects: from texts, in random order, or from a past study with its answers, to look at and to continue.
+
+A past study is a public set of ratings or annotations, or an export. The rater ids of a public set are pseudonyms
+already and stay, so that an export can be compared with its source. From an export of the studio, scales, revisions,
+times and exclusions return unchanged.
+"""
 
 import contextlib
+import datetime
 import itertools
 import json
 import random
-import re
 import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+import numpy as np
+from sqlalchemy import Connection, insert, select, text
 
 from plainly import data, io
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
-from plainly_studio import people, schema, wording
-from plainly_studio.project import Project, TaskName, with_path
-from plainly_studio.store import Store, create_tables, keep_fact, note, shown
+from plainly.io.files import read_lines
+from plainly.io.tables import Sheet, table_format
+from plainly.people import rating_tables
+from plainly.people.rating_tables import is_true
+from plainly.people.ratings import guess_scale
+from plainly_studio import people, schema, tasks
+from plainly_studio.assignments import fingerprint
+from plainly_studio.exports import COLUMNS, SCALE_COLUMNS, StudyAnswer
+from plainly_studio.project import Project, TaskName, change_path, parse_project
+from plainly_studio.store import UNSTORABLE, Store, create_tables, hide_password, log_event, store_fact
 
 SCHEMA = "plainly.studio/1"
 LOCAL_URL = "http://127.0.0.1:8000"
@@ -28,7 +41,7 @@ LOCAL_URL = "http://127.0.0.1:8000"
 
 @dataclass(frozen=True, repr=False)
 class NewProject(Result):
-    """A project that was made: where its data are, what it began with, and the path of its first owner's link."""
+    """A new project: its database, its size, and the path of the first owner's link."""
 
     project: str
     database: str
@@ -52,10 +65,10 @@ class NewProject(Result):
         wrote = [Note(f"Wrote {self.file}.")] if self.wrote_file else []
         return [
             Note(f"{LOCAL_URL}{self.owner_path}", "claim"),
-            Note("This is your owner link: it is shown only now, and works until you revoke it."),
+            Note("This is your owner link. It is shown only now, and works until you revoke it."),
             *wrote,
             Note(f"{self.project}: {self.items} items, {self.raters} raters, {self.answers} answers."),
-            Note(f"It is ready in {self.database}. Next: plainly studio serve {self.file}"),
+            Note(f"The database is {self.database}. Next: plainly studio serve {self.file}"),
         ]
 
 
@@ -63,25 +76,23 @@ def create(
     store: Store, project: Project, *, directory: Path, demo: bool = False, progress: Progress = no_progress
 ) -> NewProject:
     """Fill a new database with the project and its items."""
-    items = gather(project, directory=directory, demo=demo, progress=progress)
-    items += _quality_items(project, directory)
+    items = make_items(project, directory=directory, demo=demo, progress=progress)
+    items += quality_items(project, directory)
     create_tables(store)
-
-    def work(connection: Connection) -> str:
-        keep_fact(connection, "project", project.to_json())
-        keep_fact(connection, "created_at", str(time.time()))
-        add_items(connection, items)
-        note(connection, "command line", "create", {"items": len(items)})
-        return people.owner_path(connection)
-
-    return NewProject(project.name, shown(store.url), store.write_now(work), len(items))
+    owner_path = store.write_now(lambda connection: fill(connection, project, items, "create", {"items": len(items)}))
+    return NewProject(project.name, hide_password(store.url), owner_path, len(items))
 
 
-def add_items(connection: Connection, items: Sequence[Mapping[str, Any]]) -> None:
-    """Put items into the database, in the order in which they will be offered."""
-    start = connection.execute(select(func.coalesce(func.max(schema.item.c.place), -1))).scalar_one() + 1
+def fill(
+    connection: Connection, project: Project, items: Sequence[Mapping[str, Any]], action: str, detail: Mapping[str, Any]
+) -> str:
+    """Store the project, and its items in the order in which they will be offered; return the owner's path."""
+    store_fact(connection, "project", project.to_json())
+    store_fact(connection, "created_at", str(time.time()))
     if items:
-        connection.execute(insert(schema.item), [{**row, "place": start + at} for at, row in enumerate(items)])
+        connection.execute(insert(schema.item), [{**row, "place": place} for place, row in enumerate(items)])
+    log_event(connection, "command line", action, detail)
+    return f"/join/{people.invite(connection, 'owner', label='first owner')}"
 
 
 def make_item(
@@ -94,50 +105,36 @@ def make_item(
     expected: Mapping[str, Any] | None = None,
     feedback: str | None = None,
 ) -> dict[str, Any]:
-    """A row of the item table; ``outputs`` are pairs of system and text."""
-    shown = [{"system": system, "text": _storable(text)} for system, text in outputs]
+    """Return a row of the item table; ``outputs`` are pairs of system and text."""
+    for cell in (source, name, feedback or "", *itertools.chain(*outputs)):
+        if UNSTORABLE.search(cell):
+            raise BadInput(f"{cell[:60]!r} contains NUL or half a character, which cannot be stored. Remove it.")
     return {
         "kind": kind,
-        "name": _storable(name),
-        "system": _storable(outputs[0][0]) if len(outputs) == 1 else "",
-        "source": _storable(source),
-        "outputs": json.dumps(shown, ensure_ascii=True),
+        "name": name,
+        "system": outputs[0][0] if len(outputs) == 1 else "",
+        "source": source,
+        "outputs": json.dumps([{"system": system, "text": text} for system, text in outputs], ensure_ascii=True),
         "tokens": tokens,
         "expected": None if expected is None else json.dumps(expected),
-        "feedback": None if feedback is None else _storable(feedback),
+        "feedback": feedback,
         "taken": 0,
     }
 
 
-class Items:
-    """Items as they come, each once; ``place`` says where one stands."""
-
-    def __init__(self) -> None:
-        self.rows: list[dict[str, Any]] = []
-        self._places: dict[Hashable, int] = {}
-
-    def place(self, key: Hashable, source: str, outputs: Sequence[tuple[str, str]], **more: Any) -> int:
-        if key not in self._places:
-            self._places[key] = len(self.rows)
-            self.rows.append(make_item(source, outputs, **more))
-        return self._places[key]
-
-
-def gather(
+def make_items(
     project: Project, *, directory: Path, demo: bool = False, progress: Progress = no_progress
 ) -> list[dict[str, Any]]:
-    """The items of the project's data, in random order."""
+    """Return the items of the project's data, in random order."""
     evalset, outputs = data.demo() if demo else _read(project, directory, progress)
     order = list(range(len(evalset)))
     rng = random.Random(project.seed)
     rng.shuffle(order)
-    if project.data.items:
-        if project.data.items > len(order):
-            raise BadInput(f"The project asks for {project.data.items} items, but its data has {len(order)}.")
-        order = order[: project.data.items]
+    if project.data.items > len(order):
+        raise BadInput(f"The project asks for {project.data.items} items, but its data has {len(order)}.")
     tokens = "words" if project.task == "ranking" else project.data.tokens
     items = []
-    for at in order:
+    for at in order[: project.data.items or None]:
         texts = [(system, outputs[system][at]) for system in outputs]
         groups = _rankings(project, texts, rng) if project.task == "ranking" else ([text] for text in texts)
         items += [make_item(evalset.sources[at], group, name=evalset.ids[at], tokens=tokens) for group in groups]
@@ -147,24 +144,23 @@ def gather(
 
 def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSet, Mapping[str, Sequence[str]]]:
     where = project.data
-    against = where.test_set or where.source
     if where.test_set:
         evalset = data.load(where.test_set, progress=progress)
     elif where.source:
         evalset = io.read_evalset(source=directory / where.source)
     else:
-        raise BadInput('The project names no data. Say [data] test_set = "asset/test" or source = "FILE".')
+        raise BadInput('The project names no data. Add to [data] test_set = "asset/test" or source = "FILE".')
     outputs: dict[str, Sequence[str]] = {}
     if where.systems:
         outputs |= data.outputs_of(where.test_set, where.systems, progress=progress)
     if where.outputs:
-        named = [with_path(spec, directory.joinpath) for spec in where.outputs]
-        outputs |= io.read_outputs(named, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids)
+        files = [change_path(spec, directory.joinpath) for spec in where.outputs]
+        against = where.test_set or where.source
+        outputs |= io.read_outputs(files, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids)
     if not outputs:
-        known = (
-            f" Systems of {where.test_set}: {', '.join(data.system_names(where.test_set))}." if where.test_set else ""
-        )
-        raise BadInput(f'The project names no outputs. Say [data] outputs = ["NAME=FILE"].{known}')
+        names = ", ".join(data.system_names(where.test_set)) if where.test_set else ""
+        systems = f" Systems of {where.test_set}: {names}." if names else ""
+        raise BadInput(f'The project names no outputs. Add to [data] outputs = ["NAME=FILE"].{systems}')
     if project.task == "ranking" and len(outputs) < 2:
         raise BadInput("A ranking compares outputs; give at least two systems.")
     return evalset, outputs
@@ -173,7 +169,7 @@ def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSe
 def _rankings(
     project: Project, systems: list[tuple[str, str]], rng: random.Random
 ) -> Iterator[Sequence[tuple[str, str]]]:
-    """The comparisons for one source: all pairs, or groups that hold every system once."""
+    """Yield the comparisons for one source: all pairs, or groups that contain every system once."""
     if project.ranking.method == "pairwise":
         yield from itertools.combinations(systems, 2)
         return
@@ -187,59 +183,339 @@ def _rankings(
             yield group
 
 
-def _quality_items(project: Project, directory: Path) -> Iterator[dict[str, Any]]:
+def quality_items(project: Project, directory: Path) -> Iterator[dict[str, Any]]:
+    """Yield the items for practice, test and checks from their files."""
     quality = project.quality
     files = {"training": quality.training, "qualification": quality.qualification, "check": quality.checks}
     for kind, path in files.items():
-        if not path:
-            continue
-        table = io.read_table(directory / path)
-        for row, record in enumerate(table.records()):
-            yield _quality_item(project, record, kind, row + 1, where=table.where(row))
+        table = io.read_table(directory / path) if path else None
+        for row, record in enumerate(table.records() if table else ()):
+            where = table.where(row) if table else ""
+            outputs = record.get("outputs") or {"": record.get("output")}
+            texts = [record.get("source"), *(outputs.values() if isinstance(outputs, Mapping) else [None])]
+            if not all(isinstance(text, str) for text in texts):
+                raise BadInput(f"{where}: a {kind} item needs source and output (for rankings: outputs).")
+            yield make_item(
+                str(record["source"]),
+                [(str(system), text) for system, text in outputs.items()],
+                name=f"{kind}-{row + 1}",
+                kind=kind,
+                tokens=project.data.tokens,
+                expected=_check_expected(project, record.get("expected"), outputs, where),
+                feedback=str(record.get("feedback") or ""),
+            )
 
 
-def _quality_item(project: Project, record: Mapping[str, Any], kind: str, number: int, *, where: str) -> dict[str, Any]:
-    outputs = record.get("outputs") or {"": record.get("output")}
-    texts = [record.get("source"), *(outputs.values() if isinstance(outputs, Mapping) else [None])]
-    if not all(isinstance(text, str) for text in texts):
-        raise BadInput(f"{where}: a {kind} item needs source and output (for rankings: outputs).")
-    return make_item(
-        str(record["source"]),
-        [(str(system), text) for system, text in outputs.items()],
-        name=f"{kind}-{number}",
-        kind=kind,
-        tokens=project.data.tokens,
-        expected=_expected(project, record.get("expected"), outputs, where),
-        feedback=str(record.get("feedback") or ""),
-    )
-
-
-def _expected(project: Project, expected: Any, outputs: Iterable[str], where: str) -> Mapping[str, Any]:
-    """The right answer to an item: one that nobody can give would fail everybody, and a misspelt one nobody."""
+def _check_expected(project: Project, expected: Any, outputs: Iterable[str], where: str) -> Mapping[str, Any]:
+    """Return the expected answer; an impossible one, which would fail every rater, is an error."""
     if isinstance(expected, str):
         with contextlib.suppress(ValueError):
             expected = json.loads(expected)
     if expected == {"cannot_judge": True}:
         return {"cannot_judge": True}
-    shapes: dict[TaskName, tuple[str, type, Iterable[str]]] = {
+    forms: dict[TaskName, tuple[str, type, Iterable[str]]] = {
         "rating": ("values", dict, [scale.name for scale in project.scales]),
-        "operations": ("labels", list, wording.labels()),
+        "operations": ("labels", list, tasks.labels()),
         "ranking": ("best", str, outputs),
     }
-    key, shape, possible = shapes[project.task]
+    key, form, options = forms[project.task]
     answer: Any = expected.get(key) if isinstance(expected, Mapping) and set(expected) == {key} else None
-    names = [answer] if shape is str else answer
+    names = [answer] if form is str else answer
     numbers = answer.values() if isinstance(answer, dict) else ()
-    sound = isinstance(answer, shape) and {*map(str, names)} <= {*possible}
-    if not sound or any(type(number) not in (int, float) for number in numbers):
-        form = {"values": dict.fromkeys(possible, 2), "labels": ["split"], "best": "NAME"}[key]
-        such = f"such as {json.dumps({key: form})}, not {json.dumps(expected, default=str)}"
+    is_possible = isinstance(answer, form) and {*map(str, names)} <= {*options}
+    if not is_possible or any(type(number) not in (int, float) for number in numbers):
+        example = {"values": dict.fromkeys(options, 2), "labels": ["split"], "best": "NAME"}[key]
+        such = f"such as {json.dumps({key: example})}, not {json.dumps(expected, default=str)}"
         raise BadInput(f'{where}: "expected" is the right answer, {such}.')
     return {key: answer}
 
 
-def _storable(text: str) -> str:
-    """NUL and lone surrogates cannot be held by every database and format: such a text is refused, not repaired."""
-    if re.search("[\x00\ud800-\udfff]", text):
-        raise BadInput(f"{text[:60]!r} holds NUL or half a character, which cannot be stored. Take it out.")
-    return text
+@dataclass
+class PastStudy:
+    """A project with its items and the answers to them; an answer names its item by position."""
+
+    items: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[StudyAnswer] = field(default_factory=list)
+    excluded: dict[str, str] = field(default_factory=dict)  # rater → reason
+    decisions: list[tuple[int, dict[str, Any], float]] = field(default_factory=list)
+    _positions: dict[Hashable, int] = field(default_factory=dict)
+    _by_rater: dict[tuple[int, str], StudyAnswer] = field(default_factory=dict)
+
+    def add_item(self, key: Hashable, source: str, outputs: Sequence[tuple[str, str]], **more: Any) -> int:
+        """Add an item unless there is one with this key; return its position."""
+        if key not in self._positions:
+            self._positions[key] = len(self.items)
+            self.items.append(make_item(source, outputs, **more))
+        return self._positions[key]
+
+    def add_row(self, row: Mapping[str, Any], outputs: list[tuple[str, str]] | None = None, **more: Any) -> int:
+        """Add the item of a row of an export; return its position."""
+        source, name = _text(row["source"]), _text(row["item"])
+        outputs = outputs or [(_text(row["system"]), _text(row["output"]))]
+        return self.add_item((more.get("kind"), name, source, *outputs), source, outputs, name=name, **more)
+
+    def add_answer(self, answer: StudyAnswer) -> StudyAnswer:
+        """Add an answer unless the rater has one to this item; return the answer that counts."""
+        key = (answer.item, answer.rater)
+        if key not in self._by_rater:
+            self._by_rater[key] = answer
+            self.answers.append(answer)
+        return self._by_rater[key]
+
+
+def import_set(store: Store, name: str, *, progress: Progress = no_progress) -> NewProject:
+    """Make a project of a named set, or of any table of ratings that ``plainly meta`` reads."""
+    project, study = _read_past_study(name, progress)
+    create_tables(store)
+    owner_path = store.write_now(lambda connection: _store_past_study(connection, project, study, name))
+    raters = {answer.rater for answer in study.answers}
+    return NewProject(name, hide_password(store.url), owner_path, len(study.items), len(raters), len(study.answers))
+
+
+def _read_past_study(name: str, progress: Progress) -> tuple[Project, PastStudy]:
+    if Path(name).is_file():
+        return _read_export(name) or _read_ratings(name, rating_tables.read_rating_table(name))
+    card = data.card(name)
+    if card.kind == "annotations":
+        return _read_annotations(name)
+    if name == "asset/pairwise":
+        return _read_pairwise(name, progress)
+    if card.kind != "ratings":
+        raise BadInput(f"{name} has {card.kind}; ratings and annotations can be imported. See: plainly data list")
+    return _read_ratings(name, data.table(name, progress=progress))
+
+
+def _read_annotations(name: str) -> tuple[Project, PastStudy]:
+    from plainly.typology import formats
+
+    study, rater = PastStudy(), name.partition("/")[0]
+    for at, pair in enumerate(formats.load(name)):
+        outputs = [(pair.part or "output", pair.output)]
+        study.add_item(at, pair.source, outputs, name=pair.id, tokens="spaces")
+        lengths = {"source": len(pair.source_tokens), "output": len(pair.output_tokens)}
+        marks = [
+            {"source": list(group.source), "output": list(group.output), "labels": [group.label]}
+            for group in pair.groups
+        ]
+        study.answers.append(StudyAnswer(at, rater, {"groups": tasks.check_groups(marks, lengths, lenient=True)}))
+    return parse_project({"name": name, "task": "operations", "data": {"tokens": "spaces"}}), study
+
+
+def _read_ratings(name: str, table: Sheet) -> tuple[Project, PastStudy]:
+    """Return the ratings of a table, whose columns and scales ``plainly.people`` recognises."""
+    roles = rating_tables.find_roles(table)
+    columns = {"comment": "comment", **roles}
+    texts = [table.columns.get(columns.get(role, "")) for role in ("source", "output", "comment")]
+    study = PastStudy()
+    ranges: dict[str, list[float]] = {}
+    for row, rating in rating_tables.iterate_ratings(table, roles):
+        if rating.dimension.endswith("_zscore"):
+            continue  # computed from the ratings beside it, and on no scale
+        if rating.rater == rating_tables.AVERAGED and "rater" not in roles:
+            raise BadInput(f"{name} has means instead of each rater's ratings: a project needs raters.")
+        source, output, comment = (_text(cells and cells[row]) for cells in texts)
+        key = (rating.system, rating.item, output)
+        item = study.add_item(key, source, [(rating.system, output)], name=rating.item)
+        answer = study.add_answer(StudyAnswer(item, rating.rater, {"values": {}}))
+        answer.payload["values"][rating.dimension] = rating.value if rating.is_given else None
+        if comment:
+            answer.payload["comment"] = comment
+        ranges.setdefault(rating.dimension, []).append(rating.value)
+    scales = [_guess_scale(dimension, values) for dimension, values in ranges.items()]
+    return parse_project({"name": name, "task": "rating", "scales": scales}), study
+
+
+def _read_pairwise(name: str, progress: Progress) -> tuple[Project, PastStudy]:
+    """Return ASSET against another set, with one item for each pair of texts and question."""
+    study = PastStudy()
+    for row in data.table(name, progress=progress).records():
+        cell = {column: str(value) for column, value in row.items()}
+        other, winner = cell["other_dataset"], cell["winner"]
+        texts = [("asset", cell["asset_simplification"]), (other, cell["other_simplification"])]
+        key = (cell["sentence_id"], cell["aspect"], other, texts[0][1], texts[1][1])
+        item = study.add_item(key, cell["source"], texts, name=f"{cell['sentence_id']} {cell['aspect']}")
+        systems = ["asset", other]
+        result = {"best": systems.index(winner), "best_system": winner} if winner in systems else {"tie": True}
+        study.answers.append(StudyAnswer(item, cell["worker_id"], {"choice": {"shown": systems, **result}}))
+    question = {"question": "Which version is better?"}
+    return parse_project({"name": name, "task": "ranking", "ranking": question}), study
+
+
+def _guess_scale(name: str, values: list[float]) -> dict[str, Any]:
+    numbers = [value for value in values if value == value]
+    low, high = (min(numbers), max(numbers)) if numbers else (1, 5)
+    low, high = guess_scale(np.array(values)) or ((low, high) if low < high else (low - 1, low + 1))
+    level = "interval" if high > 5 else "ordinal"
+    return {"name": name, "question": name, "minimum": low, "maximum": high, "level": level}
+
+
+def _store_past_study(connection: Connection, project: Project, study: PastStudy, name: str) -> str:
+    now = time.time()
+    owner_path = fill(connection, project, study.items, "import", {"name": name, "answers": len(study.answers)})
+    ids = list(connection.execute(select(schema.item.c.id).order_by(schema.item.c.place)).scalars())
+
+    def add_person(pseudonym: str, role: str) -> int:
+        why = study.excluded.get(pseudonym)
+        values = {"pseudonym": pseudonym, "role": role, "state": "imported", "crowd": "{}", "created_at": now}
+        values |= {"excluded_why": why, "excluded_at": None if why is None else now}
+        return int(connection.execute(insert(schema.rater).values(**values).returning(schema.rater.c.id)).scalar_one())
+
+    raters = {rater: add_person(rater, "rater") for rater in dict.fromkeys(answer.rater for answer in study.answers)}
+    layouts = [json.dumps(list(range(len(json.loads(row["outputs"]))))) for row in study.items]
+    by_revision = sorted(study.answers, key=lambda answer: answer.revision)
+    latest = {(answer.item, answer.rater): answer for answer in by_revision}
+    numbers = dict(zip(dict.fromkeys((answer.item, answer.rater) for answer in study.answers), itertools.count(1)))
+    assignments = [
+        {"id": numbers[item, rater], "item_id": ids[item], "rater_id": raters[rater], "state": "done",
+         "layout": layouts[item], "revision": answer.revision, "leased_at": answer.at or now,
+         "expires_at": answer.at or now}
+        for (item, rater), answer in latest.items()
+    ]  # fmt: skip
+    entries = []
+    for at, answer in enumerate(study.answers, 1):
+        number = numbers[answer.item, answer.rater]
+        entries.append(
+            {"assignment_id": number, "item_id": ids[answer.item], "rater_id": raters[answer.rater],
+             "revision": answer.revision, "late": answer.late, "overtime": answer.overtime, "seconds": answer.seconds,
+             "key": f"import-{at}", "digest": fingerprint(number, answer.revision - 1, answer.payload),
+             "payload": json.dumps(answer.payload), "created_at": answer.at or now}
+        )  # fmt: skip
+    connection.execute(insert(schema.assignment), assignments)
+    connection.execute(insert(schema.entry), entries)
+    if study.decisions:
+        owner = add_person("imported-owner", "owner")
+        decisions = [
+            {"item_id": ids[item], "owner_id": owner, "payload": json.dumps(payload), "created_at": at}
+            for item, payload, at in study.decisions
+        ]
+        connection.execute(insert(schema.adjudication), decisions)
+    connection.execute(
+        text("UPDATE item SET taken = (SELECT count(*) FROM assignment WHERE assignment.item_id = item.id)")
+    )
+    if connection.dialect.name == "postgresql":  # The ids were given, so the counter of the next id has to follow.
+        last = "coalesce((SELECT max(id) FROM assignment), 1)"
+        connection.execute(text(f"SELECT setval(pg_get_serial_sequence('assignment', 'id'), {last})"))
+    return owner_path
+
+
+def _read_export(name: str) -> tuple[Project, PastStudy] | None:
+    """Return the study in a file that the studio exported; None for any other file."""
+    if name.endswith(".jsonl"):
+        lines = read_lines(name)
+        with contextlib.suppress(ValueError):
+            first = json.loads(lines[0])
+            if isinstance(first, dict) and first.get("kind") == "project":
+                return _read_entries(name, lines)
+    if table_format(name) is None:
+        return None
+    table = rating_tables.unescape_export(io.read_table(name))
+    task = next((task for task, columns in COLUMNS.items() if set(columns) <= set(table.columns)), None)
+    if task is None:
+        return None
+    if not len(table):
+        raise BadInput(f"{name} has no answers.")
+    study, rows = PastStudy(), list(table.records())
+    study.excluded |= {_text(row["rater"]): "excluded" for row in rows if is_true(row["excluded"])}
+    readers = {"rating": _read_rating_rows, "ranking": _read_ranking_rows, "operations": _read_operation_rows}
+    settings = readers[task](study, rows)
+    return parse_project({"name": name, "task": task, **settings}), study
+
+
+def _answer(row: Mapping[str, Any], item: int, payload: dict[str, Any]) -> StudyAnswer:
+    if is_true(row["cannot_judge"]):
+        payload = {"cannot_judge": True}
+    if comment := _text(row.get("comment")):
+        payload["comment"] = comment
+    return StudyAnswer(
+        item,
+        _text(row["rater"]),
+        payload,
+        revision=int(row["revision"] or 1),
+        late=is_true(row["late"]),
+        overtime=is_true(row["overtime"]),
+        seconds=None if row["seconds"] in (None, "") else float(row["seconds"]),
+        at=_seconds(row["at"]),
+    )
+
+
+def _seconds(moment: object) -> float:
+    return datetime.datetime.fromisoformat(str(moment)).timestamp()
+
+
+def _text(cell: object) -> str:
+    return "" if cell is None else str(cell)
+
+
+def _read_rating_rows(study: PastStudy, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Add the answers of exported ratings; return the settings of the project."""
+    scales: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        name = _text(row["dimension"])
+        scales.setdefault(name, {"name": name, **{key: _text(row[key]) for key in SCALE_COLUMNS}})
+        answer = study.add_answer(_answer(row, study.add_row(row), {"values": {}}))
+        if "values" in answer.payload:
+            answer.payload["values"][name] = None if row["rating"] in (None, "") else float(row["rating"])
+    for scale in scales.values():
+        for key in ("minimum", "maximum", "step"):
+            number = float(scale[key])
+            scale[key] = int(number) if number.is_integer() else number
+    return {"scales": list(scales.values())}
+
+
+def _read_ranking_rows(study: PastStudy, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    for row in rows:
+        systems, texts = (
+            [str(text) for text in (json.loads(cell) if isinstance(cell, str) else cell)]
+            for cell in (row["shown"], row["outputs"])
+        )
+        choice: dict[str, Any] = {"shown": systems}
+        if is_true(row["tie"]):
+            choice["tie"] = True
+        for end in ("best", "worst"):
+            if row[end]:
+                choice |= {end: systems.index(row[end]), f"{end}_system": row[end]}
+        item = study.add_row(row, sorted(zip(systems, texts, strict=True)))
+        study.answers.append(_answer(row, item, {"choice": choice}))
+    first = rows[0]
+    return {"ranking": {"method": first["method"], "ties": is_true(first["ties"]), "question": first["question"]}}
+
+
+def _read_operation_rows(study: PastStudy, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    for row in rows:
+        item = study.add_row(row, tokens=_text(row["tokens"]))
+        answer = study.add_answer(_answer(row, item, {"groups": []}))
+        if row["labels"] and "groups" in answer.payload:
+            group: dict[str, Any] = {
+                side: [int(number) for number in _text(row[f"{side}_tokens"]).split(",") if number]
+                for side in ("source", "output")
+            }
+            answer.payload["groups"].append({**group, "labels": _text(row["labels"]).split(",")})
+    return {"data": {"tokens": rows[0]["tokens"]}}
+
+
+def _read_entries(name: str, lines: Sequence[str]) -> tuple[Project, PastStudy]:
+    """Return a whole study from an export with all revisions; only items without an answer are missing."""
+    study = PastStudy()
+    positions: dict[tuple[str, str], int] = {}
+    try:
+        first, *records = (json.loads(line) for line in lines)
+        for record in records:
+            at = _seconds(record["at"])
+            if record["kind"] == "adjudication":
+                if (key := (record["item"], record["system"])) in positions:
+                    study.decisions.append((positions[key], record["answer"], at))
+                continue
+            outputs = [(output["system"], output["text"]) for output in record["outputs"]]
+            more = {name: record[name] for name in ("kind", "tokens", "expected")}
+            item = study.add_row(record, outputs, **more)
+            positions.setdefault((record["item"], study.items[item]["system"]), item)
+            circumstances = {name: record[name] for name in ("revision", "late", "overtime", "seconds")}
+            study.answers.append(StudyAnswer(item, record["rater"], record["answer"], at=at, **circumstances))
+            if record.get("excluded") is not None:
+                study.excluded[record["rater"]] = record["excluded"]
+        return parse_project(first["project"]), study
+    except (ValueError, KeyError, TypeError):
+        command = "plainly studio export PROJECT --format entries.jsonl"
+        raise BadInput(
+            f"{name} is an exported study, but it is damaged or cut off. Export it again: {command}"
+        ) from None

@@ -1,32 +1,39 @@
-"""What was collected: as ``Judgements`` for ``plainly meta``, and as files, long tables or alignments.
+"""The answers of a study: read once, kept up to date, and exported as ``Judgements`` or as files.
 
-People appear under their pseudonyms only, and those who are excluded are marked. Text that a spreadsheet would run as a
+People appear under their pseudonyms only, and excluded people are marked. Text that a spreadsheet would run as a
 formula gets an apostrophe in front in CSV, and only there; JSONL and Parquet hold it as it was typed.
 """
+
+from __future__ import annotations
 
 import datetime
 import io
 import itertools
 import json
 import math
+import threading
 import zipfile
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from msgspec import to_builtins
+from sqlalchemy import Connection, func, select
 
 from plainly.core.errors import BadInput
 from plainly.core.result import Record
-from plainly.core.tables import delimited, jsonable
-from plainly.io.tables import arrow
+from plainly.core.tables import format_csv, jsonable
+from plainly.io.tables import import_pyarrow
 from plainly.people.preferences import Choice
 from plainly.people.rating_tables import escape_formula
 from plainly.people.ratings import Judgements, Rating
 from plainly_studio import tasks
-from plainly_studio.ledger import Ledger, StudyAnswer, Unit
 from plainly_studio.project import Project, TaskName
+from plainly_studio.schema import adjudication, entry, item, rater
+from plainly_studio.store import Store
 
 _LINE_END = "\r\n"
+SCALE_COLUMNS = ("question", "minimum", "maximum", "low", "high", "step", "level")
 _CIRCUMSTANCES = ("comment", "cannot_judge", "revision", "late", "overtime", "seconds", "at", "excluded")
 COLUMNS: Mapping[TaskName, tuple[str, ...]] = {
     "rating": (
@@ -48,13 +55,138 @@ _NO_RATINGS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """An item with what raters must not see: its system, its name and the expected answer."""
+
+    id: int
+    kind: str
+    name: str
+    system: str
+    source: str
+    outputs: tuple[tuple[str, str], ...]
+    tokens: str
+    expected: dict[str, Any] | None
+
+    @classmethod
+    def from_row(cls, row: Any) -> Unit:
+        outputs = tuple((output["system"], output["text"]) for output in json.loads(row.outputs))
+        expected = json.loads(row.expected) if row.expected else None
+        return cls(row.id, row.kind, row.name, row.system, row.source, outputs, row.tokens, expected)
+
+    @property
+    def output(self) -> str:
+        return self.outputs[0][1]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyAnswer:
+    """A rater's answer to an item; ``item`` is its id, or its position while it is imported."""
+
+    item: int
+    rater: str
+    payload: dict[str, Any]
+    revision: int = 1
+    late: bool = False
+    overtime: bool = False
+    seconds: float | None = None
+    at: float = 0.0
+    entry: int = 0
+
+    @property
+    def values(self) -> dict[str, float | None]:
+        return dict(self.payload.get("values", {}))
+
+    @property
+    def cannot_judge(self) -> bool:
+        return bool(self.payload.get("cannot_judge"))
+
+
+class Ledger:
+    """Items, raters and current answers, as of the last ``refresh``.
+
+    Only new rows are read, because answers are only ever added. Exclusions are read each time, and the answers of
+    deleted people are dropped.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.items: dict[int, Unit] = {}
+        self.raters: dict[int, str] = {}
+        self.excluded: dict[str, str] = {}  # pseudonym → reason
+        self._answers: dict[int, StudyAnswer] = {}
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def refresh(self) -> None:
+        """Read what is new in the database."""
+        with self._lock:
+            self.store.read(self._read_new)
+
+    def _read_new(self, connection: Connection) -> None:
+        if connection.execute(select(func.count()).select_from(item)).scalar_one() != len(self.items):
+            rows = connection.execute(select(item).order_by(item.c.place))
+            self.items = {row.id: Unit.from_row(row) for row in rows}
+        # An id is assigned before its row is committed: with several writers a smaller one may appear after a larger.
+        start = self._last - (0 if self.store.sqlite else 1000)
+        entries = connection.execute(select(entry).where(entry.c.id > start).order_by(entry.c.id)).all()
+        people = connection.execute(select(rater.c.id, rater.c.pseudonym, rater.c.excluded_at, rater.c.excluded_why))
+        before, self.raters, self.excluded = set(self.raters.values()), {}, {}
+        for person in people:
+            self.raters[person.id] = person.pseudonym
+            if person.excluded_at is not None:
+                self.excluded[person.pseudonym] = person.excluded_why or ""
+        if absent := before - set(self.raters.values()):
+            self._answers = {key: answer for key, answer in self._answers.items() if answer.rater not in absent}
+        for row in entries:
+            current = self._answers.get(row.assignment_id)
+            if current is None or row.revision > current.revision:
+                self._answers[row.assignment_id] = self._answer(row)
+            self._last = max(self._last, row.id)
+
+    def _answer(self, row: Any) -> StudyAnswer:
+        return StudyAnswer(
+            row.item_id,
+            self.raters[row.rater_id],
+            json.loads(row.payload),
+            row.revision,
+            bool(row.late),
+            bool(row.overtime),
+            row.seconds,
+            row.created_at,
+            row.id,
+        )
+
+    def answers(self, kind: str | None = "main", *, include_excluded: bool = False) -> list[StudyAnswer]:
+        """Return the current answers to items of a kind (None: all), in the order in which they came."""
+        with self._lock:
+            answers = sorted(self._answers.values(), key=lambda answer: answer.entry)
+        return [
+            answer
+            for answer in answers
+            if (kind is None or self.items[answer.item].kind == kind)
+            and (include_excluded or answer.rater not in self.excluded)
+        ]
+
+    def revisions(self) -> list[StudyAnswer]:
+        """Return every answer that was ever given, including earlier revisions."""
+        rows = self.store.read(lambda connection: connection.execute(select(entry).order_by(entry.c.id)).all())
+        return [self._answer(row) for row in rows if row.rater_id in self.raters]
+
+    def adjudications(self) -> list[tuple[Unit, dict[str, Any], float]]:
+        """Return the owners' decisions on items, in the order in which they were made."""
+        statement = select(adjudication).order_by(adjudication.c.id)
+        rows = self.store.read(lambda connection: connection.execute(statement).all())
+        return [(self.items[row.item_id], json.loads(row.payload), row.created_at) for row in rows]
+
+
 def judgements(ledger: Ledger, project: Project) -> Judgements:
-    """The ratings as ``plainly meta`` and ``plainly plan`` take them, without a file in between."""
+    """Return the ratings as ``plainly meta`` and ``plainly plan`` take them."""
     if project.task != "rating":
-        raise BadInput(f"{project.name} holds no ratings: {_NO_RATINGS[project.task]}")
+        raise BadInput(f"{project.name} has no ratings: {_NO_RATINGS[project.task]}")
     answers = [(ledger.items[answer.item], answer) for answer in ledger.answers()]
     ratings = [rating for unit, answer in answers for rating in _ratings(project, unit, answer)]
-    if not any(rating.said for rating in ratings):
+    if not any(rating.is_given for rating in ratings):
         raise BadInput(f"{project.name} has no ratings yet.")
     return Judgements.of(
         project.name,
@@ -66,7 +198,7 @@ def judgements(ledger: Ledger, project: Project) -> Judgements:
 
 
 def rankings(ledger: Ledger, project: Project) -> tuple[Choice, ...] | None:
-    """The choices as ``plainly meta`` takes them; None where people do not rank."""
+    """Return the choices as ``plainly meta`` takes them; None where people do not rank."""
     if project.task != "ranking":
         return None
     return tuple(_choice(ledger.items[answer.item], answer) for answer in ledger.answers())
@@ -74,42 +206,47 @@ def rankings(ledger: Ledger, project: Project) -> tuple[Choice, ...] | None:
 
 def _choice(unit: Unit, answer: StudyAnswer) -> Choice:
     choice = answer.payload.get("choice", {})
-    shown = tuple(choice.get("shown") or dict(unit.outputs))
+    systems = tuple(choice.get("shown") or dict(unit.outputs))
     best, worst = choice.get("best_system"), choice.get("worst_system")
-    return Choice(unit.name, answer.rater, shown, best, worst, bool(choice.get("tie")))
+    return Choice(unit.name, answer.rater, systems, best, worst, bool(choice.get("tie")))
 
 
 def rows(ledger: Ledger, project: Project) -> Iterator[Record]:
-    """The long table: a row for each rating, ranking or group of words; no value where it could not be judged."""
-    for answer in ledger.answers(excluded=True):
+    """Yield the long table: a row for each rating, ranking or group of words; no value where it was not judged."""
+    for answer in ledger.answers(include_excluded=True):
         unit = ledger.items[answer.item]
-        texts = {"source": unit.source, "output": unit.output, "tokens": unit.tokens}
-        whole: Record = {"system": unit.system, "item": unit.name, "rater": answer.rater, **texts}
-        whole |= {**_circumstances(answer), "excluded": answer.rater in ledger.excluded}
+        common: Record = {
+            "system": unit.system,
+            "item": unit.name,
+            "rater": answer.rater,
+            "source": unit.source,
+            "output": unit.output,
+            "tokens": unit.tokens,
+            "comment": answer.payload.get("comment", ""),
+            "cannot_judge": answer.cannot_judge,
+            **_circumstances(answer),
+            "excluded": answer.rater in ledger.excluded,
+        }
         for row in _ROWS[project.task](project, unit, answer):
-            whole |= row
-            yield {name: whole[name] for name in COLUMNS[project.task]}
+            yield {name: row[name] if name in row else common[name] for name in COLUMNS[project.task]}
 
 
 def write(ledger: Ledger, project: Project, form: str) -> bytes:
-    """The file of a format, from the answers as they are now."""
+    """Return the content of an export in a format."""
     return _WRITERS[form](ledger, project)
 
 
 def _ratings(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Rating]:
-    values = {scale.name: None for scale in project.scales} if answer.unable else answer.values
+    values = {scale.name: None for scale in project.scales} if answer.cannot_judge else answer.values
     for dimension, value in values.items():
         yield Rating(unit.system, unit.name, answer.rater, dimension, math.nan if value is None else value)
-
-
-_UNKNOWN = dict.fromkeys(("question", "minimum", "maximum", "low", "high", "step", "level"))
 
 
 def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
     scales = {scale.name: to_builtins(scale) for scale in project.scales}
     for rating in _ratings(project, unit, answer):
-        scale = {name: value for name, value in scales.get(rating.dimension, _UNKNOWN).items() if name != "name"}
-        yield {"dimension": rating.dimension, "rating": rating.value if rating.said else None, **scale}
+        scale = scales.get(rating.dimension) or dict.fromkeys(SCALE_COLUMNS)
+        yield {"dimension": rating.dimension, "rating": rating.value if rating.is_given else None, **scale}
 
 
 def _ranking_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
@@ -127,7 +264,7 @@ def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterat
         side: [f"{start}-{end}" for start, end in tasks.spans(text, unit.tokens)] for side, text in texts.items()
     }
     groups = answer.payload.get("groups", ())
-    if not groups:  # Somebody looked and found nothing, or could not judge: that is an answer too.
+    if not groups:  # No operation, or not judged: that is an answer too.
         yield {"group": None, "labels": "", **{f"{side}_{what}": "" for side in texts for what in ("tokens", "spans")}}
     for at, group in enumerate(groups):
         yield {
@@ -140,8 +277,6 @@ def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterat
 
 def _circumstances(answer: StudyAnswer) -> Record:
     return {
-        "comment": answer.payload.get("comment", ""),
-        "cannot_judge": answer.unable,
         "revision": answer.revision,
         "late": answer.late,
         "overtime": answer.overtime,
@@ -155,9 +290,9 @@ def _utc(seconds: float) -> str:
 
 
 def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
-    """The study whole: its settings, every revision of every answer to every kind of item, the owners' decisions."""
+    """Yield the whole study: settings, every revision of every answer to every kind of item, the owners' decisions."""
     yield {"kind": "project", "project": json.loads(project.to_json())}
-    current = {answer.entry for answer in ledger.answers(None, excluded=True)}
+    current = {answer.entry for answer in ledger.answers(None, include_excluded=True)}
     for answer in ledger.revisions():
         unit = ledger.items[answer.item]
         yield {
@@ -171,9 +306,7 @@ def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
             "tokens": unit.tokens,
             "expected": unit.expected,
             "answer": answer.payload,
-            **{
-                name: value for name, value in _circumstances(answer).items() if name not in ("comment", "cannot_judge")
-            },
+            **_circumstances(answer),
             "excluded": ledger.excluded.get(answer.rater),
         }
     for unit, payload, at in ledger.adjudications():
@@ -183,7 +316,7 @@ def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
 def _csv(ledger: Ledger, project: Project) -> bytes:
     names = COLUMNS[project.task]
     cells = [[escape_formula(row[name]) for name in names] for row in rows(ledger, project)]
-    return f"{delimited(names, cells, line_end=_LINE_END)}{_LINE_END}".encode()
+    return f"{format_csv(names, cells, line_end=_LINE_END)}{_LINE_END}".encode()
 
 
 def _jsonl(records: Iterable[Record]) -> bytes:
@@ -191,29 +324,30 @@ def _jsonl(records: Iterable[Record]) -> bytes:
 
 
 def _parquet(ledger: Ledger, project: Project) -> bytes:
-    pa = arrow()
+    pa = import_pyarrow()
     kinds = dict.fromkeys(("rating", "seconds", "minimum", "maximum", "step"), pa.float64())
     kinds |= dict.fromkeys(("group", "revision"), pa.int64())
     kinds |= dict.fromkeys(("cannot_judge", "late", "overtime", "tie", "ties", "excluded"), pa.bool_())
     records = list(rows(ledger, project))
-    columns = {}
-    for name in COLUMNS[project.task]:
-        columns[name] = pa.array([record[name] for record in records], type=kinds.get(name, pa.string()))
+    columns = {
+        name: pa.array([record[name] for record in records], type=kinds.get(name, pa.string()))
+        for name in COLUMNS[project.task]
+    }
     sink = io.BytesIO()
     pa.parquet.write_table(pa.table(columns), sink)
     return sink.getvalue()
 
 
 def _alignments(ledger: Ledger, project: Project) -> bytes:
-    """A zip with an .aln and a .crp file for each system and rater, in the format of the annotation paper's tool.
+    """Return a zip with an .aln and a .crp file for each system and rater, the format of the annotation paper.
 
-    Its tokens are what white space separates, so a text that was split more finely is written with spaces between.
+    The format splits tokens at white space, so the tokens of a text are written with spaces between them.
     """
     from plainly.typology.annotation import Group, Pair
     from plainly.typology.formats import write_alignment, write_corpus
 
     parts: dict[tuple[str, str], list[Pair]] = {}
-    for answer in ledger.answers(excluded=True):
+    for answer in ledger.answers(include_excluded=True):
         if "groups" not in answer.payload:
             continue
         unit = ledger.items[answer.item]
@@ -225,26 +359,20 @@ def _alignments(ledger: Ledger, project: Project) -> bytes:
         source, output = (" ".join(tasks.tokens(text, unit.tokens)) for text in (unit.source, unit.output))
         pair = Pair(unit.name, source, output, groups=groups)
         parts.setdefault((unit.system, answer.rater), []).append(pair)
-    sink = io.BytesIO()
-    stems: dict[str, tuple[str, str]] = {}
+    sink, files = io.BytesIO(), dict[str, dict[str, str]]()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
         for (system, rater), pairs in sorted(parts.items()):
             pairs.sort(key=lambda pair: (0, int(pair.id), "") if pair.id.isdigit() else (1, 0, pair.id))
             folder = "excluded/" if rater in ledger.excluded else ""
-            stem = _unique(f"{folder}{_file_name(system)}.{_file_name(rater)}", stems)
-            stems[stem] = (system, rater)
+            stem = f"{folder}{_file_name(system)}.{_file_name(rater)}"
+            numbers = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+            stem = next(name for name in numbers if name not in files)  # Two systems may differ in a dot only.
+            files[stem] = {"system": system, "rater": rater}
             archive.writestr(f"{stem}.aln", write_alignment(pairs))
             archive.writestr(f"{stem}.crp", write_corpus(pairs))
-        named = {stem: {"system": system, "rater": rater} for stem, (system, rater) in stems.items()}
-        about = {"project": json.loads(project.to_json()), "files": named}
+        about = {"project": json.loads(project.to_json()), "files": files}
         archive.writestr("study.json", json.dumps(about, ensure_ascii=False, indent=1))
     return sink.getvalue()
-
-
-def _unique(stem: str, taken: Container[str]) -> str:
-    """The name, or the name with the first number that makes it another: two systems may differ in a dot only."""
-    numbered = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
-    return next(name for name in numbered if name not in taken)
 
 
 def _file_name(text: str) -> str:

@@ -1,7 +1,7 @@
-"""The running project in figures: how far, how fast, how well people agree, who stands apart, what is open.
+"""The figures of a running project: progress, pace, agreement, conspicuous raters, precision and disagreements.
 
-Whoever is excluded counts nowhere; beside each figure stands what it would be with them. Agreement and raters who stand
-apart are those of ``plainly.stats``, so that ``plainly meta`` says the same of them.
+Excluded people do not count; beside each figure stands what it would be with them. Agreement and conspicuous raters are
+computed by ``plainly.stats``, so ``plainly meta`` reports the same.
 """
 
 import math
@@ -20,7 +20,7 @@ from plainly.people.preferences import rank
 from plainly.stats.agreement import FEWEST, AlphaDistance, LongRatings
 from plainly.stats.resample import Ints
 from plainly_studio import exports, tasks
-from plainly_studio.ledger import Ledger, StudyAnswer
+from plainly_studio.exports import Ledger, StudyAnswer
 from plainly_studio.project import Project
 
 _GROWTH = 10
@@ -34,7 +34,7 @@ _Z = 1.959963984540054
 
 @dataclass(frozen=True)
 class Column:
-    """One question's answers, and the system behind each."""
+    """The answers to one question, and the system behind each."""
 
     name: str
     ratings: LongRatings
@@ -42,69 +42,67 @@ class Column:
 
 
 def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
-    """Everything that the dashboard shows."""
+    """Return everything that the dashboard shows."""
     answers = ledger.answers()
-    columns = list(measured(ledger, project, answers))
-    everybody = list(measured(ledger, project, ledger.answers(excluded=True))) if ledger.excluded else columns
+    columns = list(agreement_columns(ledger, project, answers))
+    with_excluded = columns
+    if ledger.excluded:
+        with_excluded = list(agreement_columns(ledger, project, ledger.answers(include_excluded=True)))
     total = sum(unit.kind == "main" for unit in ledger.items.values()) * project.assignment.overlap
-    pace = _pace(answers)
-    left = max(0, total - len(answers))
+    pace = _answers_per_hour(answers)
     return {
         "answers": len(answers),
         "wanted": total,
         "ratings": sum(len(answer.values) for answer in answers) if project.task == "rating" else len(answers),
-        "cannot_judge": sum(answer.unable for answer in answers),
+        "cannot_judge": sum(answer.cannot_judge for answer in answers),
         "late": sum(answer.late for answer in answers),
         "pace_per_hour": pace,
-        "hours_left": left / pace if pace else math.nan,
+        "hours_left": max(0, total - len(answers)) / pace if pace else math.nan,
         "median_seconds": _median_seconds(answers),
         "excluded": [{"rater": name, "why": why} for name, why in ledger.excluded.items()],
-        "agreement": _with_everybody(map(_agreement, columns), map(_agreement, everybody), ("name",), ("alpha",)),
+        "agreement": _add_figures(map(_agreement, columns), map(_agreement, with_excluded), ("name",), ("alpha",)),
         "raters": raters(ledger, project, answers, columns),
-        "preferences": _preferred(ledger, project),
-        "precision": _with_everybody(
-            precision(columns, project, ledger, pace), precision(everybody, project, ledger, pace),
+        "preferences": _preferences(ledger, project),
+        "precision": _add_figures(
+            precision(columns, project, ledger, pace), precision(with_excluded, project, ledger, pace),
             ("dimension", "system"), ("mean", "now"),
         ) if project.task == "rating" else [],
     }  # fmt: skip
 
 
-def _preferred(ledger: Ledger, project: Project) -> list[Record]:
+def _preferences(ledger: Ledger, project: Project) -> list[Record]:
     choices = exports.rankings(ledger, project)
     if not choices or not any(choice.tie or choice.best for choice in choices):
         return []
     return rank(choices, sampling=Sampling(resamples=_DRAWS)).records()
 
 
-def _with_everybody(
-    rows: Iterable[Record], everybody: Iterable[Record], key: Sequence[str], figures: Sequence[str]
+def _add_figures(
+    rows: Iterable[Record], with_excluded: Iterable[Record], key: Sequence[str], figures: Sequence[str]
 ) -> list[Record]:
-    """Each row with its figures as they would be if nobody were excluded."""
-    others = {tuple(row[name] for name in key): row for row in everybody}
-    whole = []
-    for row in rows:
-        other = others.get(tuple(row[name] for name in key), row)
-        whole.append({**row, **{f"{figure}_with_excluded": other[figure] for figure in figures}})
-    return whole
+    """Return each row with the figures that it would have with the excluded raters."""
+    others = {tuple(row[name] for name in key): row for row in with_excluded}
+    pairs = [(row, others.get(tuple(row[name] for name in key), row)) for row in rows]
+    return [{**row, **{f"{figure}_with_excluded": other[figure] for figure in figures}} for row, other in pairs]
 
 
-def measured(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer]) -> Iterator[Column]:
-    """The columns on which agreement is measured: scales, labels of tokens, or the version chosen."""
+def agreement_columns(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer]) -> Iterator[Column]:
+    """Yield the columns on which agreement is measured: scales, labels of tokens, or the best version."""
     if project.task == "rating":
         for scale in project.scales:
-            rated = [(answer, value) for answer in answers if (value := answer.values.get(scale.name)) is not None]
-            yield _column(scale.name, scale.level, rated, ledger)
+            values = [(answer, value) for answer in answers if (value := answer.values.get(scale.name)) is not None]
+            yield _column(scale.name, scale.level, values, ledger)
     elif project.task == "operations":
         yield from _token_columns(ledger, answers)
     else:
         numbers: dict[str, int] = {}
-        chosen = []
+        values = []
         for answer in answers:
             choice = answer.payload.get("choice", {})
             best = "tie" if choice.get("tie") else choice.get("best_system")
             if best is not None:
-                chosen.append((answer, float(numbers.setdefault(best, len(numbers)))))
-        yield _column("best", "nominal", chosen, ledger)
+                values.append((answer, float(numbers.setdefault(best, len(numbers)))))
+        yield _column("best", "nominal", values, ledger)
 
 
 def _column(name: str, level: AlphaDistance, values: Sequence[tuple[StudyAnswer, float]], ledger: Ledger) -> Column:
@@ -116,21 +114,20 @@ def _column(name: str, level: AlphaDistance, values: Sequence[tuple[StudyAnswer,
 
 
 def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[Column]:
-    """Each token's label, as the annotation paper measures agreement: each side by itself, then each label."""
-    marked = [answer for answer in answers if "groups" in answer.payload]
-    used = {label for answer in marked for group in answer.payload["groups"] for label in group["labels"]}
-    names = ["none", *sorted(used)]
-    number = {name: at for at, name in enumerate(names)}
+    """Yield the labels of tokens, as the annotation paper measures agreement: each side by itself, then each label."""
+    answers = [answer for answer in answers if "groups" in answer.payload]
+    labels = {label for answer in answers for group in answer.payload["groups"] for label in group["labels"]}
+    names = ["none", *sorted(labels)]
     parts: list[tuple[Any, ...]] = []
     begins: dict[tuple[int, str], int] = {}
     end = 0
-    for answer in marked:
+    for answer in answers:
         unit = ledger.items[answer.item]
         for side, text in (("source", unit.source), ("output", unit.output)):
             length = len(tasks.spans(text, unit.tokens))
             tokens = np.zeros(length, dtype=np.int64)
             for group in reversed(answer.payload["groups"]):
-                tokens[group[side]] = number[group["labels"][0]]
+                tokens[group[side]] = names.index(group["labels"][0])
             begin = begins.setdefault((answer.item, side), end)
             end = max(end, begin + length)
             same = (np.full(length, text) for text in (side, answer.rater, unit.system))
@@ -139,23 +136,31 @@ def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[C
         return
     mark, place, which, people, systems = map(np.concatenate, zip(*parts, strict=True))
 
-    def column(name: str, values: Ints, points: int, chosen: npt.NDArray[np.bool_]) -> Column:
+    def column(name: str, values: Ints, points: int, rows: npt.NDArray[np.bool_]) -> Column:
         numbers = np.arange(points, dtype=np.float64)
-        ratings = LongRatings(place[chosen], people[chosen], values[chosen], numbers, "nominal")
-        return Column(name, ratings, systems[chosen])
+        return Column(name, LongRatings(place[rows], people[rows], values[rows], numbers, "nominal"), systems[rows])
 
     for side in ("source", "output"):
         yield column(f"tokens of the {side}", mark, len(names), which == side)
-    everywhere = np.ones(len(mark), dtype=np.bool_)
     for at, name in enumerate(names[1:], 1):
-        yield column(name, (mark == at).astype(np.int64), 2, everywhere)
+        yield column(name, (mark == at).astype(np.int64), 2, np.ones(len(mark), dtype=np.bool_))
 
 
 def _agreement(column: Column) -> Record:
     ratings = column.ratings
     cuts = sorted({round(len(ratings) * part / _GROWTH) for part in range(1, _GROWTH + 1)} - {0})
-    low, high = _interval(ratings)
-    first, second = _halves(ratings)
+    low = high = first = second = math.nan
+    # No interval where the units are words, which are not drawn one by one.
+    if 1 < len(ratings) <= _MOST_DRAWN and ratings.compared >= 2:
+        estimate = ratings.krippendorff().estimate(Sampling(resamples=_DRAWS))
+        low, high = estimate.low, estimate.high
+    if len(ratings):  # The items that were complete first, and the rest: this shows a drift over time.
+        last = np.zeros(int(ratings.units.max()) + 1)
+        np.maximum.at(last, ratings.units, np.arange(len(ratings)))
+        early = (last <= np.median(last))[ratings.units]
+        halves = (replace(ratings, units=ratings.units[rows], raters=ratings.raters[rows], values=ratings.values[rows])
+                  for rows in (early, ~early))  # fmt: skip
+        first, second = (half.krippendorff().value for half in halves)
     return {
         "name": column.name,
         "level": ratings.level,
@@ -170,37 +175,18 @@ def _agreement(column: Column) -> Record:
     }
 
 
-def _interval(ratings: LongRatings) -> tuple[float, float]:
-    """The 95 % interval of alpha over items; undefined where the units are words, which are not drawn one by one."""
-    if not 1 < len(ratings) <= _MOST_DRAWN or ratings.compared < 2:
-        return math.nan, math.nan
-    estimate = ratings.krippendorff().estimate(Sampling(resamples=_DRAWS))
-    return estimate.low, estimate.high
-
-
-def _halves(ratings: LongRatings) -> tuple[float, float]:
-    """Alpha of the items that were complete first, and of the rest: do people drift apart with time?"""
-    if not len(ratings):
-        return math.nan, math.nan
-    last = np.zeros(int(ratings.units.max()) + 1)
-    np.maximum.at(last, ratings.units, np.arange(len(ratings)))
-    early = (last <= np.median(last))[ratings.units]
-    parts = (replace(ratings, units=ratings.units[chosen], raters=ratings.raters[chosen], values=ratings.values[chosen])
-             for chosen in (early, ~early))  # fmt: skip
-    first, second = (part.krippendorff().value for part in parts)
-    return first, second
-
-
 def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], columns: Sequence[Column]) -> list[Record]:
-    """Each rater's amount, speed, distance from the others and missed checks; with the reasons to look closer."""
+    """Return each rater's answers, speed, distance from the others and checks, with the reasons to look closer."""
     by_rater: dict[str, list[StudyAnswer]] = defaultdict(list)
     for answer in answers:
         by_rater[answer.rater].append(answer)
     checks: dict[str, list[bool]] = defaultdict(list)
     for answer in ledger.answers("check"):
-        checks[answer.rater].append(tasks.agrees(project, answer.payload, ledger.items[answer.item].expected or {}))
-    distances, outlying = _apart(columns[:2] if project.task == "operations" else columns)
-    drifting = _drifting(columns) if project.task == "rating" else {}
+        checks[answer.rater].append(
+            tasks.is_as_expected(project, answer.payload, ledger.items[answer.item].expected or {})
+        )
+    distances, outlying = _distances(columns[:2] if project.task == "operations" else columns)
+    drift = _drift(columns) if project.task == "rating" else {}
     usual = _median_seconds(answers)
     rows: list[Record] = []
     for name, own in sorted(by_rater.items(), key=lambda pair: -len(pair[1])):
@@ -209,30 +195,29 @@ def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], col
         reasons = [f"{', '.join(questions)}: {reason}" for reason, questions in outlying.get(name, {}).items()]
         if seconds < usual / 3 and len(own) >= _FEW:
             reasons.append("three times as fast as usual")
-        reasons += drifting.get(name, [])
+        reasons += drift.get(name, [])
         if checks[name] and sum(checks[name]) < len(checks[name]) / 2:
             reasons.append("missed most checks")
         figures = {"answers": len(own), "seconds": seconds, "distance": distance, "compared": compared}
-        passed = f"{sum(checks[name])}/{len(checks[name])}" if checks[name] else ""
-        rows.append({"rater": name, **figures, "checks": passed, "reasons": reasons})
+        score = f"{sum(checks[name])}/{len(checks[name])}" if checks[name] else ""
+        rows.append({"rater": name, **figures, "checks": score, "reasons": reasons})
     return rows
 
 
-def _apart(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]], dict[str, dict[str, list[str]]]]:
-    """For each rater the mean distance from the others and of how many comparisons; and why they stand apart, where.
+def _distances(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]], dict[str, dict[str, list[str]]]]:
+    """Return each rater's mean distance from the others with the number of comparisons, and what is conspicuous where.
 
-    Distances are in standard deviations of the column; where values have no order, shares of others who differ.
+    Distances are in standard deviations of the column; for nominal values, the share of others who differ.
     """
     sums: dict[str, float] = defaultdict(float)
     counts: Counter[str] = Counter()
     outlying: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for column in columns:
-        if not len(column.ratings):
+        ratings = column.ratings
+        spread = 1.0 if ratings.level == "nominal" else float(ratings.numbers.std()) if len(ratings) else 0.0
+        if not len(ratings) or not spread:
             continue
-        spread = 1.0 if column.ratings.level == "nominal" else float(column.ratings.numbers.std())
-        if not spread:
-            continue
-        for rater in column.ratings.by_rater():
+        for rater in ratings.by_rater():
             if rater.compared:
                 sums[rater.name] += rater.distance * rater.compared / spread
                 counts[rater.name] += rater.compared
@@ -241,18 +226,19 @@ def _apart(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]], dic
     return {name: (sums[name] / counts[name], counts[name]) for name in sums}, outlying
 
 
-def _drifting(columns: Sequence[Column]) -> dict[str, list[str]]:
-    """Who rates otherwise now than in the beginning, against the others on the same items."""
+def _drift(columns: Sequence[Column]) -> dict[str, list[str]]:
+    """Return who rates differently now than at first, compared with the others on the same items."""
     reasons: dict[str, list[str]] = defaultdict(list)
     for column in columns:
         ratings = column.ratings
-        others = np.bincount(ratings.units)[ratings.units] - 1 if len(ratings) else np.zeros(0)
+        if not len(ratings):
+            continue
+        others = np.bincount(ratings.units)[ratings.units] - 1
         numbers, shared = ratings.numbers, others > 0
-        sums = np.bincount(ratings.units, weights=numbers) if len(ratings) else np.zeros(0)
-        apart = numbers[shared] - (sums[ratings.units] - numbers)[shared] / others[shared]
-        who = ratings.raters[shared]
-        for name in np.unique(who):
-            own = apart[who == name]
+        sums = np.bincount(ratings.units, weights=numbers)
+        distances = numbers[shared] - (sums[ratings.units] - numbers)[shared] / others[shared]
+        for name in np.unique(ratings.raters[shared]):
+            own = distances[ratings.raters[shared] == name]
             half = len(own) // 2
             if half < _DRIFT_FEWEST:
                 continue
@@ -264,16 +250,16 @@ def _drifting(columns: Sequence[Column]) -> dict[str, list[str]]:
 
 
 def precision(columns: Sequence[Column], project: Project, ledger: Ledger, pace: float) -> Iterator[Record]:
-    """Each system's mean with the half-width of its 95 % interval: now, in an hour at this pace, and at the end."""
-    planned = Counter(unit.system for unit in ledger.items.values() if unit.kind == "main")
+    """Yield each system's mean with the half-width of its 95 % interval: now, in an hour at this pace, at the end."""
+    by_system = Counter(unit.system for unit in ledger.items.values() if unit.kind == "main")
     for column in columns:
         for system in np.unique(column.systems):
-            chosen = column.systems == system
-            _, unit = np.unique(column.ratings.units[chosen], return_inverse=True)
-            means = np.bincount(unit, weights=column.ratings.numbers[chosen]) / np.bincount(unit)
-            n, whole = len(means), planned[str(system)]
+            rows = column.systems == system
+            _, unit = np.unique(column.ratings.units[rows], return_inverse=True)
+            means = np.bincount(unit, weights=column.ratings.numbers[rows]) / np.bincount(unit)
+            n, whole = len(means), by_system[str(system)]
             sd = float(means.std(ddof=1)) if n > 1 else math.nan
-            share = pace / max(1, len(planned)) / max(1, project.assignment.overlap)
+            share = pace / max(1, len(by_system)) / max(1, project.assignment.overlap)
             yield {
                 "dimension": column.name,
                 "system": str(system),
@@ -286,10 +272,10 @@ def precision(columns: Sequence[Column], project: Project, ledger: Ledger, pace:
 
 
 def disagreements(ledger: Ledger, project: Project, *, most: int = 50) -> list[Record]:
-    """The items on which raters differ most, the widest first."""
+    """Return the items on which raters differ most, the widest spread first."""
     by_item: dict[int, list[StudyAnswer]] = defaultdict(list)
     for answer in ledger.answers():
-        if not answer.unable:
+        if not answer.cannot_judge:
             by_item[answer.item].append(answer)
     spreads = {item: _spread(project, answers) for item, answers in by_item.items() if len(answers) > 1}
     widest = sorted((item for item, spread in spreads.items() if spread > 0), key=lambda item: (-spreads[item], item))
@@ -305,30 +291,28 @@ def _spread(project: Project, answers: Sequence[StudyAnswer]) -> float:
                 widths.append((max(values) - min(values)) / (scale.maximum - scale.minimum))
         return max(widths, default=0.0)
     if project.task == "operations":
-        used = [{label for group in answer.payload["groups"] for label in group["labels"]} for answer in answers]
-        union = set().union(*used)
-        return 1 - len(set.intersection(*used)) / len(union) if union else 0.0
+        labels = [{label for group in answer.payload["groups"] for label in group["labels"]} for answer in answers]
+        union = set().union(*labels)
+        return 1 - len(set.intersection(*labels)) / len(union) if union else 0.0
     best = Counter(str(answer.payload["choice"].get("best_system", "tie")) for answer in answers)
     return 1 - best.most_common(1)[0][1] / len(answers)
 
 
-def enough(ledger: Ledger, project: Project) -> bool:
-    """Whether the stop rule on precision is met: every system's mean on every scale is known well enough."""
+def is_precise(ledger: Ledger, project: Project) -> bool:
+    """Return whether the stop rule on precision is met, by every system's mean on every scale."""
     limit = project.stop.half_width
     if not limit or project.task != "rating":
         return False
-    rows = list(precision(list(measured(ledger, project, ledger.answers())), project, ledger, 0.0))
+    rows = list(precision(list(agreement_columns(ledger, project, ledger.answers())), project, ledger, 0.0))
     systems = {unit.system for unit in ledger.items.values() if unit.kind == "main"}
     return len(rows) == len(systems) * len(project.scales) and all(row["now"] <= limit for row in rows)
 
 
-def _pace(answers: Sequence[StudyAnswer]) -> float:
-    """Answers an hour over the last hour of work, or over all of it while it is shorter."""
+def _answers_per_hour(answers: Sequence[StudyAnswer]) -> float:
+    """Return the number of answers per hour over the last hour of work, or over all of it while it is shorter."""
     now = time.time()
     recent = [answer.at for answer in answers if now - answer.at < _PACE_SECONDS]
-    if len(recent) < 2:
-        return 0.0
-    return len(recent) / max(now - recent[0], 60.0) * 3600
+    return len(recent) / max(now - recent[0], 60.0) * 3600 if len(recent) > 1 else 0.0
 
 
 def _median_seconds(answers: Sequence[StudyAnswer]) -> float:

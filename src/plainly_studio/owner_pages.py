@@ -1,4 +1,4 @@
-"""The pages of a study's owner: live figures, people and links, disagreements, settings, exports, the trail.
+"""The pages of a study's owner: live figures, people and links, disagreements, settings, exports, the audit trail.
 
 What people are asked (the task, the scales, the items) cannot be changed while a study runs: an answer keeps the
 meaning that it had when it was given.
@@ -13,7 +13,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import to_builtins
 from sqlalchemy import Connection, insert, select
@@ -22,15 +22,13 @@ from starlette.responses import Response
 
 from plainly.core.errors import BadInput, MissingExtra
 from plainly.core.result import Record
-from plainly_studio import exports, payment, people, schema, tasks
-from plainly_studio import live as figures
-from plainly_studio.context import Call, Studio, day, reply
-from plainly_studio.guard import Refusal, integer, invalid
-from plainly_studio.ledger import Ledger
+from plainly_studio import exports, live, people, schema, tasks
+from plainly_studio.context import Call, Studio, format_time, reply
+from plainly_studio.exports import Ledger
 from plainly_studio.project import Project, parse_project, read_project
-from plainly_studio.store import fact, keep_fact, note
+from plainly_studio.store import InvalidField, Refusal, log_event, read_fact, store_fact
 
-_WATCHED = 30.0  # seconds between two looks at the rules
+_WATCH_SECONDS = 30.0
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/jsonl",
@@ -41,62 +39,59 @@ _MEDIA = {
 
 
 async def dashboard(call: Call) -> Response:
-    """The dashboard; its script asks for the figures."""
-    stopped = await call.studio.read(partial(fact, key="stopped"))
+    """Show the dashboard; its script requests the figures."""
+    stop_reason = await call.studio.read(partial(read_fact, key="stopped"))
     return call.page(
-        "owner.html", formats=exports.FORMATS, here="owner", stopped=stopped, warnings=warnings(call.studio)
+        "owner.html", formats=exports.FORMATS, here="owner", stopped=stop_reason, warnings=warnings(call.studio)
     )
 
 
 async def live_figures(call: Call) -> Response:
-    """The figures."""
-    return reply(await call.studio.compute(figures.overview))
+    """Return the figures of the dashboard."""
+    return reply(await call.studio.compute(live.overview))
 
 
 async def stop(call: Call) -> Response:
-    """Hand nothing more out, or go on handing out."""
-    wanted = call.text("stopped", "yes") == "yes"
+    """Stop or resume handing out items."""
+    is_stop = call.text("stopped", "yes") == "yes"
 
     def work(connection: Connection) -> None:
-        keep_fact(connection, "stopped", call.person.pseudonym if wanted else None)
-        call.note(connection, "stop" if wanted else "resume")
+        store_fact(connection, "stopped", call.person.pseudonym if is_stop else None)
+        call.log(connection, "stop" if is_stop else "resume")
 
     return await call.change(work, "/owner")
 
 
 async def disagreements_page(call: Call) -> Response:
-    """Where raters differ most, with a form to settle each; the settled ones apart."""
-    rows, settled = await call.studio.compute(_open_and_settled)
-    return call.page("disagreements.html", rows=rows, settled=settled, here="disagreements")
+    """Show the items on which raters differ most, with a form to settle each; settled items are apart."""
 
+    def work(ledger: Ledger, project: Project) -> tuple[list[Record], dict[int, dict[str, Any]]]:
+        decisions = {unit.id: payload for unit, payload, _ in ledger.adjudications()}
+        return live.disagreements(ledger, project, most=50 + len(decisions)), decisions
 
-def _open_and_settled(ledger: Ledger, project: Project) -> tuple[list[Record], dict[int, dict[str, Any]]]:
-    settled = {unit.id: payload for unit, payload, _ in ledger.adjudications()}
-    return figures.disagreements(ledger, project, most=50 + len(settled)), settled
+    rows, decisions = await call.studio.compute(work)
+    return call.page("disagreements.html", rows=rows, settled=decisions, here="disagreements")
 
 
 async def adjudicate(call: Call) -> Response:
-    """Settle an item: the owner's own answer, stored beside the raters' and never in their place."""
-    number = integer(call.data.get("item"), "item")
-    project = call.studio.project
-    payload = await call.studio.compute(lambda ledger, project: _decision(call, ledger, project, number))
+    """Settle an item: store the owner's own answer beside the raters' answers."""
+    number = call.integer("item")
+    payload = await call.studio.compute(lambda ledger, project: _read_decision(call, ledger, project, number))
     if comment := call.text("comment", ""):
         payload["comment"] = comment
+    if call.studio.project.task == "rating":
+        tasks.check(call.studio.project, payload, {}, 1)
 
     def work(connection: Connection) -> None:
-        if connection.execute(select(schema.item.c.id).where(schema.item.c.id == number)).first() is None:
-            raise Refusal(404, "unknown", "There is no such item.")
-        if project.task == "rating":
-            tasks.check(project, payload, {}, 1)
-        decision = {"item_id": number, "owner_id": call.person.id, "payload": json.dumps(payload)}
-        connection.execute(insert(schema.adjudication).values(**decision, created_at=time.time()))
-        call.note(connection, "adjudicate", item=number)
+        values = {"item_id": number, "owner_id": call.person.id, "payload": json.dumps(payload)}
+        connection.execute(insert(schema.adjudication).values(**values, created_at=time.time()))
+        call.log(connection, "adjudicate", item=number)
 
     return await call.change(work, "/owner/disagreements")
 
 
-def _decision(call: Call, ledger: Ledger, project: Project, number: int) -> dict[str, Any]:
-    """What the form says, as an answer: values, a choice, or one rater's marks."""
+def _read_decision(call: Call, ledger: Ledger, project: Project, number: int) -> dict[str, Any]:
+    """Return the form's content as an answer: values, a choice, or one rater's marks."""
     if number not in ledger.items:
         raise Refusal(404, "unknown", "There is no such item.")
     if project.task == "rating":
@@ -106,51 +101,51 @@ def _decision(call: Call, ledger: Ledger, project: Project, number: int) -> dict
         except ValueError:
             raise Refusal(422, "invalid", "Values must be numbers.") from None
     if project.task == "ranking":
-        shown = [system for system, _ in ledger.items[number].outputs]
-        named = {f"{end}_system": call.text(end, "") for end in ("best", "worst") if call.data.get(end)}
-        if any(system not in shown for system in named.values()) or len(set(named.values())) < len(named):
+        systems = [system for system, _ in ledger.items[number].outputs]
+        choice = {f"{end}_system": call.text(end, "") for end in ("best", "worst") if call.data.get(end)}
+        if not set(choice.values()) <= set(systems) or len(set(choice.values())) < len(choice):
             raise Refusal(422, "invalid", "Choose versions that were shown, two different ones.")
-        return {"choice": {"shown": shown, **(named if "best_system" in named else {"tie": True})}}
-    by = call.text("marks", "", longest=64)
-    marks = [
-        answer.payload.get("groups", []) for answer in ledger.answers() if (answer.item, answer.rater) == (number, by)
-    ]
-    if by and not marks:
+        return {"choice": {"shown": systems, **(choice if "best_system" in choice else {"tie": True})}}
+    rater = call.text("marks", "", longest=64)
+    marks = [answer.payload.get("groups", []) for answer in ledger.answers()
+             if (answer.item, answer.rater) == (number, rater)]  # fmt: skip
+    if rater and not marks:
         raise Refusal(422, "invalid", "This rater has not marked the item.")
-    return {"groups": next(iter(marks), []), "by": by}
+    return {"groups": next(iter(marks), []), "by": rater}
 
 
 async def trail_page(call: Call) -> Response:
-    """Who did what, when."""
+    """Show the audit trail."""
     latest = select(schema.event).order_by(schema.event.c.id.desc()).limit(500)
     rows = await call.studio.read(lambda connection: connection.execute(latest).all())
-    return call.page("trail.html", rows=rows, day=day, here="trail")
+    return call.page("trail.html", rows=rows, day=format_time, here="trail")
 
 
 async def export(call: Call) -> Response:
-    """The data as it is now."""
-    name = call.request.path_params["name"]
-    known = (*exports.FORMATS, *payment.LISTS)
-    if name not in known:
-        raise Refusal(404, "unknown", f"There is no such export. There are: {', '.join(known)}.")
-    studio = call.studio
-    await studio.write(lambda connection: call.note(connection, "export", format=name))
-    if name in payment.LISTS:
-        content = await studio.read(lambda connection: payment.write(connection, studio.project, studio.secret, name))
-        return _attached(content, name, _MEDIA["csv"])
+    """Return the current data in one of the formats."""
+    studio, name = call.studio, call.request.path_params["name"]
+    names = (*exports.FORMATS, *people.LISTS)
+    if name not in names:
+        raise Refusal(404, "unknown", f"There is no such export. Available: {', '.join(names)}.")
+    await studio.write(lambda connection: call.log(connection, "export", format=name))
+    if name in people.LISTS:
+        content = await studio.read(
+            lambda connection: people.write_list(connection, studio.project, studio.secret, name)
+        )
+        return _attach(content, name, "csv")
     try:
-        content = await call.studio.compute(lambda ledger, project: exports.write(ledger, project, name))
+        content = await studio.compute(lambda ledger, project: exports.write(ledger, project, name))
     except MissingExtra as error:
         raise Refusal(501, "extra", str(error)) from None
-    return _attached(content, "zip" if name == "aln" else name, _MEDIA[name])
+    return _attach(content, "zip" if name == "aln" else name, name)
 
 
 async def backup(call: Call) -> Response:
-    """A copy of the SQLite database, whole and consistent, while everybody goes on working."""
+    """Return a consistent copy of the SQLite database, while everyone goes on working."""
     store = call.studio.store
     if not store.sqlite:
         raise Refusal(409, "postgresql", "Back PostgreSQL up with pg_dump.")
-    await call.studio.write(lambda connection: call.note(connection, "backup"))
+    await call.studio.write(lambda connection: call.log(connection, "backup"))
 
     def copy() -> bytes:
         sink = io.BytesIO()
@@ -161,143 +156,130 @@ async def backup(call: Call) -> Response:
             archive.writestr("studio.secret", call.studio.secret.text)
         return sink.getvalue()
 
-    return _attached(await run_in_threadpool(copy), "zip", _MEDIA["aln"])
+    return _attach(await run_in_threadpool(copy), "zip", "aln")
 
 
-def _attached(content: bytes, ending: str, media: str) -> Response:
+def _attach(content: bytes, ending: str, form: str) -> Response:
     headers = {"content-disposition": f'attachment; filename="studio.{ending}"'}
-    return Response(content, media_type=media, headers=headers)
+    return Response(content, media_type=_MEDIA[form], headers=headers)
 
 
 async def watch(studio: Studio) -> None:
-    """Look again and again whether the stop rule on precision is met, and whether personal data have to go."""
+    """Check every half minute whether the stop rule on precision is met, and whether personal data must be deleted."""
     while True:
         project = studio.project
         await studio.write(partial(people.purge, project=project, now=time.time()))
-        if project.stop.half_width and await studio.compute(figures.enough):
-            await studio.write(partial(_reached, half_width=project.stop.half_width))
-        await asyncio.sleep(_WATCHED)
+        if project.stop.half_width and await studio.compute(live.is_precise):
+            await studio.write(partial(_stop_at_precision, half_width=project.stop.half_width))
+        await asyncio.sleep(_WATCH_SECONDS)
 
 
-def _reached(connection: Connection, half_width: float) -> None:
-    if fact(connection, "stopped") is None:
-        keep_fact(connection, "stopped", "precision reached")
-        note(connection, "stop rule", "stop", {"half_width": half_width})
+def _stop_at_precision(connection: Connection, half_width: float) -> None:
+    if read_fact(connection, "stopped") is None:
+        store_fact(connection, "stopped", "precision reached")
+        log_event(connection, "stop rule", "stop", {"half_width": half_width})
 
 
 async def people_page(call: Call, link: str = "") -> Response:
-    """Who was invited, who came, and the form for another link."""
+    """Show links and raters, and the form for another link."""
     rater, invitation, studio = schema.rater, schema.invitation, call.studio
-    invited = select(invitation, rater.c.pseudonym).outerjoin(rater, rater.c.id == invitation.c.rater_id)
+    statement = select(invitation, rater.c.pseudonym).outerjoin(rater, rater.c.id == invitation.c.rater_id)
 
     def work(connection: Connection) -> tuple[Any, Any]:
-        came = payment.roster(connection, studio.project, studio.secret)
-        return connection.execute(invited.order_by(invitation.c.id)).all(), came
+        raters = people.list_raters(connection, studio.project, studio.secret)
+        return connection.execute(statement.order_by(invitation.c.id)).all(), raters
 
     invitations, raters = await studio.read(work)
     ids = [name for name in studio.project.crowd.parameters if any(row[name] for row in raters)]
-    return call.page(
-        "people.html",
-        here="people",
-        lists=payment.LISTS,
-        invitations=invitations,
-        raters=raters,
-        ids=ids,
-        link=link,
-        day=day,
-    )
+    lists = {"invitations": invitations, "raters": raters, "ids": ids, "lists": people.LISTS}
+    return call.page("people.html", here="people", link=link, day=format_time, **lists)
 
 
 async def invite(call: Call) -> Response:
     """Make a link and show it, once."""
-    wanted, by = call.text("kind"), call.person.pseudonym
+    kind: Any = call.text("kind")
     label = call.text("label", "", longest=200)
-    kinds: tuple[people.InvitationKind, ...] = ("person", "crowd", "owner")
-    kind = next((kind for kind in kinds if kind == wanted), None)
-    if kind is None:
-        raise invalid("kind", "A link is for a person, a crowd or an owner.")
+    if kind not in get_args(people.InvitationKind):
+        raise InvalidField("kind", "A link is for a person, a crowd or an owner.")
     once = kind != "crowd" and call.data.get("once") == "yes"
-    token = await call.studio.write(lambda connection: people.invite(connection, kind, label=label, once=once, by=by))
+    make = partial(people.invite, kind=kind, label=label, once=once, by=call.person.pseudonym)
+    token = await call.studio.write(make)
     origin = call.studio.address.origin(call.request) or ""
     return await people_page(call, f"{origin}{call.studio.address.base}/join/{token}")
 
 
 async def revoke(call: Call) -> Response:
     """End a link and its sessions."""
-    number = integer(call.data.get("invitation"), "invitation")
+    number = call.integer("invitation")
 
     def work(connection: Connection) -> None:
         people.revoke(connection, number)
-        call.note(connection, "revoke", invitation=number)
+        call.log(connection, "revoke", invitation=number)
 
     return await call.change(work, "/owner/people")
 
 
 async def remove(call: Call) -> Response:
-    """End a person's access. What they answered stays and counts."""
-    return await _decide(call, people.end_access)
+    """End a person's access. Their answers stay and count."""
+    return await _change_rater(call, people.end_access)
 
 
 async def exclude(call: Call) -> Response:
-    """A person's answers count nowhere; their items may go to others."""
+    """Stop counting a person's answers; their items may go to others."""
     why = call.text("why", "", longest=200)
-    return await _decide(call, people.exclude, why=why, replace=call.data.get("replace") == "yes")
+    return await _change_rater(call, people.exclude, why=why, replace=call.data.get("replace") == "yes")
 
 
 async def restore(call: Call) -> Response:
-    """A person's answers count again."""
-    return await _decide(call, people.restore)
+    """Count a person's answers again."""
+    return await _change_rater(call, people.restore)
 
 
 async def erase(call: Call) -> Response:
-    """Delete a person and what they answered, at their request."""
+    """Delete a person and their answers, at their request."""
     if call.data.get("sure") != "yes":
         raise Refusal(422, "sure", "Deleting cannot be undone. Go back and tick the box beside the button.")
-    return await _decide(call, people.erase)
+    return await _change_rater(call, people.erase)
 
 
-async def _decide(call: Call, action: Callable[..., object], **how: Any) -> Response:
-    """What the owner decides about a rater."""
+async def _change_rater(call: Call, action: Callable[..., object], **options: Any) -> Response:
     rater = call.text("rater", longest=64)
-    return await call.change(partial(action, pseudonym=rater, by=call.person.pseudonym, **how), "/owner/people")
+    return await call.change(partial(action, pseudonym=rater, by=call.person.pseudonym, **options), "/owner/people")
 
 
-# Name → the question of the form; a dot stands between a section and its key.
+# Name → label in the form; a dot separates a section and its key.
 EDITABLE: Mapping[str, str] = {
     "instructions": "Instructions",
-    "consent": "Consent text (who has agreed already is not asked again)",
+    "consent": "Consent text (people who have agreed are not asked again)",
     "assignment.overlap": "People for each item",
     "assignment.early": "Items that get all their people first",
-    "assignment.per_rater": "The most that one person does (0: no limit)",
-    "assignment.lease_minutes": "Minutes until an item is offered to somebody else",
-    "stop.answers": "Stop after so many answers (0: never)",
-    "stop.half_width": "Stop when every mean is known this well (0: never)",
+    "assignment.per_rater": "Most items for one person (0: no limit)",
+    "assignment.lease_minutes": "Minutes until an item is offered to another person",
+    "stop.answers": "Stop after this many answers (0: never)",
+    "stop.half_width": "Stop when the interval of every mean has this half-width (0: never)",
     "quality.time_limit_seconds": "Time limit for an item in seconds (0: none)",
-    "crowd.agreed": "Items that earn the completion code (0: the most that one person does, or all there is)",
+    "crowd.agreed": "Items that earn the completion code (0: the most items for one person, or all there are)",
     "crowd.completion_url": "Where people go when they are done; {code} is filled in",
     "crowd.completion_code": "Completion code (empty: one for each person)",
     "crowd.screened_out_code": "Code for people who did not pass the test",
     "crowd.returned_code": "Code for people who stopped early or found no more work",
     "personal_until": "Delete platform ids and notes after this day (2027-01-31)",
 }
-LONG = ("instructions", "consent")
 
 
-def flatten_settings(project: Project) -> dict[str, Any]:
-    """Every setting by name."""
-    whole: dict[str, Any] = {}
+def _flatten(project: Project) -> dict[str, Any]:
+    """Return every setting by its dotted name."""
+    settings: dict[str, Any] = {}
     for name, value in to_builtins(project).items():
-        if isinstance(value, dict):
-            whole |= {f"{name}.{key}": inner for key, inner in value.items()}
-        else:
-            whole[name] = value
-    return whole
+        settings |= (
+            {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
+        )
+    return settings
 
 
-def change_settings(project: Project, values: Mapping[str, str]) -> Project:
-    """The project with these settings, checked as a file's are."""
-    whole = json.loads(project.to_json())
-    current = flatten_settings(project)
+def _change_settings(project: Project, values: Mapping[str, str]) -> Project:
+    """Return the project with other settings, checked like those of a file."""
+    settings, current = json.loads(project.to_json()), _flatten(project)
     for name, text in values.items():
         section, _, key = name.rpartition(".")
         value: Any = text.replace("\r\n", "\n").strip()
@@ -306,79 +288,79 @@ def change_settings(project: Project, values: Mapping[str, str]) -> Project:
                 value = type(current[name])(value or 0)
             except ValueError:
                 raise BadInput(f"{EDITABLE[name]}: {text!r} is not a number.") from None
-        (whole[section] if section else whole)[key] = value
-    return parse_project(whole)
+        (settings[section] if section else settings)[key] = value
+    return parse_project(settings)
 
 
-def differences(project: Project, other: Project) -> dict[str, tuple[Any, Any]]:
-    """What another version says otherwise: name → (here, there)."""
-    here, there = flatten_settings(project), flatten_settings(other)
-    return {name: (here[name], there[name]) for name in here if here[name] != there[name]}
+def _differences(project: Project, other: Project) -> dict[str, tuple[Any, Any]]:
+    """Return the settings that differ: name → (in the first project, in the other)."""
+    first, second = _flatten(project), _flatten(other)
+    return {name: (first[name], second[name]) for name in first if first[name] != second[name]}
 
 
-def compare_file(project: Project, file: Path | None) -> tuple[dict[str, tuple[Any, Any]], str]:
-    """Where the project's file says otherwise than the running study, and what is wrong with the file."""
-    if file is None or not file.is_file():
+def _compare_file(studio: Studio) -> tuple[dict[str, tuple[Any, Any]], str]:
+    """Return where the project's file differs from the running study, and why the file cannot be read."""
+    if studio.file is None or not studio.file.is_file():
         return {}, ""
     try:
-        return differences(project, read_project(file)), ""
+        return _differences(studio.project, read_project(studio.file)), ""
     except BadInput as error:
         return {}, str(error)
 
 
 async def settings_page(call: Call) -> Response:
-    """The form, and what the file says otherwise."""
-    differs, unreadable = compare_file(call.studio.project, call.studio.file)
-    current = {
-        name: f"{value:g}" if isinstance(value, float) else value
-        for name, value in flatten_settings(call.studio.project).items()
-    }
-    fields = [(name, title, current[name], name in LONG) for name, title in EDITABLE.items()]
+    """Show the form, and what differs in the file."""
+    differences, error = _compare_file(call.studio)
+    current = _flatten(call.studio.project)
+    values = {name: f"{value:g}" if isinstance(value, float) else value for name, value in current.items()}
+    fields = [(name, title, values[name], name in ("instructions", "consent")) for name, title in EDITABLE.items()]
     return call.page(
-        "settings.html", here="settings", fields=fields, differs=differs, editable=EDITABLE, unreadable=unreadable
+        "settings.html", here="settings", fields=fields, differs=differences, editable=EDITABLE, unreadable=error
     )
 
 
 async def save_settings(call: Call) -> Response:
-    """Take the form's values over."""
-    current = flatten_settings(call.studio.project)
+    """Apply the values of the form."""
+    current = _flatten(call.studio.project)
     values = {name: call.text(name, longest=20_000) for name in EDITABLE if name in call.data}
     return await _apply(call, {name: text for name, text in values.items() if text != str(current[name])})
 
 
-async def take_file_settings(call: Call) -> Response:
-    """Take over what the file says, as far as that can be changed while the study runs."""
-    differs, _ = compare_file(call.studio.project, call.studio.file)
-    return await _apply(call, {name: str(there) for name, (_, there) in differs.items() if name in EDITABLE})
+async def apply_file_settings(call: Call) -> Response:
+    """Apply the settings of the file, as far as they can be changed while the study runs."""
+    differences, _ = _compare_file(call.studio)
+    return await _apply(call, {name: str(new) for name, (_, new) in differences.items() if name in EDITABLE})
 
 
 async def _apply(call: Call, values: Mapping[str, str]) -> Response:
-    studio, old = call.studio, call.studio.project
+    old = call.studio.project
     try:
-        new = change_settings(old, values)
+        new = _change_settings(old, values)
     except BadInput as error:
         raise Refusal(422, "invalid", str(error)) from None
 
     def work(connection: Connection) -> None:
-        keep_fact(connection, "project", new.to_json())
-        if detail := {name: list(pair) for name, pair in differences(old, new).items()}:
-            call.note(connection, "settings", **detail)
+        store_fact(connection, "project", new.to_json())
+        if differences := _differences(old, new):
+            call.log(connection, "settings", **differences)
 
     response = await call.change(work, "/owner/settings")
-    studio.reload()
+    call.studio.reload()
     return response
 
 
 def warnings(studio: Studio) -> list[str]:
-    """What an owner has to know before anything else."""
-    differs, unreadable = compare_file(studio.project, studio.file)
-    secret = (
-        "The .secret file is not the one that this study began with. Completion codes that were given out do not match "
-        "any more, and people from a crowd platform are not known again. Put the first file back."
-    )
-    sentences = {
-        f"The study's file says otherwise than the running study ({', '.join(differs)}). See Settings.": differs,
-        f"The study's file cannot be read: {unreadable}": unreadable,
-        secret: studio.foreign_secret,
-    }
-    return [sentence for sentence, applies in sentences.items() if applies]
+    """Return what an owner has to know before anything else."""
+    differences, error = _compare_file(studio)
+    sentences = []
+    if differences:
+        names = ", ".join(differences)
+        sentences.append(f"The study's file differs from the running study ({names}). See Settings.")
+    if error:
+        sentences.append(f"The study's file cannot be read: {error}")
+    if studio.has_foreign_secret:
+        sentences.append(
+            "The .secret file is not the one with which this study began. Completion codes no longer match, "
+            "and people from a crowd platform are not recognised. Restore the first file."
+        )
+    return sentences

@@ -1,6 +1,6 @@
-"""A project as its TOML file says it: the task, the scales, who sees what, and when enough is enough.
+"""The settings of a project, as its TOML file has them: the task, the scales, the assignment and the stop rules.
 
-Every key that is not known is an error, because a misspelt ``overlapp`` that is ignored costs a week of ratings.
+An unknown key is an error, because a misspelt ``overlapp`` that is ignored costs a week of ratings.
 """
 
 import datetime
@@ -19,14 +19,11 @@ from plainly.core.settings import Number, Settings, convert_settings, read_toml
 from plainly.stats.agreement import AlphaDistance
 
 TaskName = Literal["rating", "operations", "ranking"]
-# For a study that does not say: with a fixed number of ratings more sentences always beat more raters, and beyond two
-# raters a sentence nothing was gained (Schwarzer and Kauchak 2018, section 3.2). ``plainly plan`` works it out anew.
-_OVERLAP = 2
 _PROTOCOLS = Path(__file__).parent / "protocols"
 
 
 class RatingScale(Settings, frozen=True):
-    """One question with a numeric answer; ``level`` says how agreement on it is measured."""
+    """A question with a numeric answer; ``level`` is the level of measurement for its agreement."""
 
     name: str
     question: str
@@ -43,13 +40,13 @@ class RatingScale(Settings, frozen=True):
 
     @property
     def points(self) -> tuple[Number, ...]:
-        """Every value that can be given."""
+        """All values of the scale."""
         count = round((self.maximum - self.minimum) / self.step) + 1
         return tuple(self.minimum + at * self.step for at in range(count))
 
 
 class Data(Settings, frozen=True):
-    """Where items come from: files or a named set, and the systems whose outputs are judged."""
+    """The source of the items: files or a named set, and the systems whose outputs are judged."""
 
     test_set: str = ""
     source: str = ""
@@ -74,10 +71,12 @@ class Ranking(Settings, frozen=True):
 
 
 class Assignment(Settings, frozen=True):
-    """Who gets what: how many people an item, how long it is theirs, how much one person does."""
+    """How many people get an item, for how long, and how many items one person gets."""
 
-    overlap: int = _OVERLAP
-    early: int = 20  # so many items get all their people first, so that agreement is known from the first hour
+    # With a fixed number of ratings, more sentences beat more raters; more than two raters per sentence gained nothing
+    # (Schwarzer and Kauchak 2018, section 3.2). ``plainly plan`` computes it for other data.
+    overlap: int = 2
+    early: int = 20  # items that get all their people first, so that agreement is known from the first hour
     lease_minutes: Number = 30
     ahead: int = 3
     per_rater: int = 0  # 0: no limit
@@ -88,14 +87,14 @@ class Assignment(Settings, frozen=True):
 
 
 class Stop(Settings, frozen=True):
-    """When no more is handed out: after so many answers, or when every system's mean is known well enough."""
+    """When to hand out no more items: after a number of answers, or when every system's mean is precise enough."""
 
     answers: int = 0
     half_width: Number = 0.0
 
 
 class QualityControl(Settings, frozen=True):
-    """Items that teach, test and watch. Each file is JSONL with source, output, expected and feedback."""
+    """Items for practice, test and checks. Each file is JSONL with source, output, expected and feedback."""
 
     training: str = ""
     qualification: str = ""
@@ -107,28 +106,22 @@ class QualityControl(Settings, frozen=True):
 
 
 class Crowd(Settings, frozen=True):
-    """What a crowd platform passes in the link, and what it wants back."""
+    """The parameters of a crowd platform's link, and the codes that it gets back."""
 
     parameters: tuple[str, ...] = (
-        "PROLIFIC_PID",
-        "STUDY_ID",
-        "SESSION_ID",
-        "workerId",
-        "assignmentId",
-        "hitId",
-        "turkSubmitTo",
-    )
+        "PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "workerId", "assignmentId", "hitId", "turkSubmitTo",
+    )  # fmt: skip
     person: tuple[str, ...] = ("PROLIFIC_PID", "workerId")
     completion_url: str = ""
     completion_code: str = ""  # empty: one made for each rater
     screened_out_code: str = ""
-    returned_code: str = ""  # for who stops early, or finds no more work
+    returned_code: str = ""  # for people who stop early, or find no more work
     agreed: int = 0  # items that earn the completion code; 0: per_rater, or all there is
     frame: tuple[str, ...] = ()  # origins that may show the study in a frame, for example https://www.mturk.com
 
 
 class Project(Settings, frozen=True):
-    """Everything that the TOML file says, with the protocol's and the papers' defaults filled in."""
+    """All settings of the TOML file, with the defaults of the protocol filled in."""
 
     name: str
     task: TaskName = "rating"
@@ -156,7 +149,7 @@ class Project(Settings, frozen=True):
             raise ValueError(f"personal_until must be a day such as 2027-01-31, not {self.personal_until!r}.") from None
 
     def to_json(self) -> str:
-        """The project for the database, which holds what was decided even when the file changes."""
+        """Return the settings as the database stores them; they stay when the file changes."""
         return json.dumps(to_builtins(self), ensure_ascii=True)
 
 
@@ -170,38 +163,36 @@ class Protocol(Settings, frozen=True):
 
 
 def protocols() -> tuple[str, ...]:
-    """The papers' protocols by name."""
+    """Return the names of the papers' protocols."""
     return tuple(sorted(path.stem for path in _PROTOCOLS.glob("*.toml")))
 
 
 def read_project(path: Path) -> Project:
-    """The project in a TOML file, or an error that names the key."""
+    """Read a project from a TOML file; an error names the key."""
     if not path.exists():
-        raise BadInput(f"There is no {path}. Make one: plainly studio create {path} --help")
+        raise BadInput(f"There is no {path}. Create it: plainly studio create {path} --help")
     return parse_project(read_toml(path), where=str(path))
 
 
 def write_project(path: Path, options: Mapping[str, Any], *, demo: bool = False) -> bool:
-    """Write a project's file, unless there is one; then nothing may be said twice. Whether it was written."""
+    """Write a project's file and return True; with an existing file, refuse options and return False."""
     if path.exists():
         if options:
-            raise BadInput(f"{path} exists; say {', '.join(options)} there, or choose another name.")
+            raise BadInput(f"{path} exists; set {', '.join(options)} there, or choose another name.")
         return False
     if not (demo or options.get("test_set") or options.get("source")):
-        raise BadInput(f"There is no {path}. Give -t NAME, --source FILE or --demo, and it is written for you.")
+        raise BadInput(f"There is no {path}. Pass -t NAME, --source FILE or --demo to create it.")
     task = options.get("task", "rating")
-    project = {"name": path.stem, "task": task}
-    if task == "rating":
-        project["protocol"] = options.get("protocol", "tradeoff-2018")
+    protocol = {"protocol": options.get("protocol", "tradeoff-2018")} if task == "rating" else {}
     data: dict[str, Any] = {name: options[name] for name in ("test_set", "systems", "items") if options.get(name)}
     if source := options.get("source"):
         data["source"] = os.path.relpath(source, path.parent)
     if outputs := options.get("outputs"):
-        data["outputs"] = [with_path(spec, lambda file: os.path.relpath(file, path.parent)) for spec in outputs]
-    sections = {"project": project, "data": data}
+        data["outputs"] = [change_path(spec, lambda file: os.path.relpath(file, path.parent)) for spec in outputs]
+    sections = {"project": {"name": path.stem, "task": task, **protocol}, "data": data}
     if overlap := options.get("overlap"):
         sections["assignment"] = {"overlap": overlap}
-    # JSON's strings, numbers and lists of them are TOML's.
+    # Strings, numbers and lists are written in the same way in JSON and TOML.
     parts = [
         "\n".join([f"[{title}]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in rows.items())])
         for title, rows in sections.items()
@@ -211,29 +202,24 @@ def write_project(path: Path, options: Mapping[str, Any], *, demo: bool = False)
     return True
 
 
-def with_path(spec: str, change: Callable[[str], object]) -> str:
-    """What ``PATH`` or ``NAME=PATH`` says, with the path changed."""
+def change_path(spec: str, change: Callable[[str], object]) -> str:
+    """Return ``PATH`` or ``NAME=PATH`` with another path."""
     *name, path = spec.split("=", 1)
     return "=".join([*name, str(change(path))])
 
 
 def parse_project(content: Mapping[str, Any], *, where: str = "the project") -> Project:
-    """A project from the tables of a TOML file or from ``Project.to_json``."""
+    """Return a project from the tables of a TOML file or from ``Project.to_json``."""
     values = dict(content)
     if isinstance(head := values.get("project"), Mapping):
         values = {**head, **{key: value for key, value in values.items() if key != "project"}}
     project = convert_settings(values, Project, where=where)
-    return _with_protocol(project, values)
-
-
-def _with_protocol(project: Project, values: Mapping[str, Any]) -> Project:
     if project.task != "rating":
         guide = read_shipped(__file__, "guides.toml")[project.task].strip()
         return replace(project, scales=(), instructions=project.instructions or guide)
-    if project.scales and "protocol" not in values:
-        return replace(project, protocol="own", instructions=project.instructions or project.name)
     if project.scales:
-        return project
+        own = {"protocol": "own", "instructions": project.instructions or project.name}
+        return project if "protocol" in values else replace(project, **own)
     if project.protocol not in protocols():
         raise UnknownName("protocol", project.protocol, protocols(), see="docs/studio.md")
     protocol = convert_settings(

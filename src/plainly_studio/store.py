@@ -1,29 +1,28 @@
-"""The database: how it is opened, and the one place through which everything is written.
+"""The database: how it is opened, and the only code that writes to it.
 
-SQLite allows one writer. Rather than let fifty requests compete for the lock, one thread holds the only writing
-connection and takes whatever is waiting into one transaction, so that a busy moment costs one sync and not fifty.
-PostgreSQL gets a few such threads, a transaction each.
+SQLite allows one writer. Instead of fifty requests that compete for the lock, one thread writes all waiting jobs in one
+transaction, so that a busy moment costs one sync. PostgreSQL gets four threads and a transaction for each job.
 
-An outcome is reported after the commit that holds it, never before. SQLite gives up a whole transaction by itself when
-the disk is full, and a later COMMIT then does nothing and reports nothing: so at the first fault of the database the
-batch is abandoned and each job gets a transaction of its own, and no commit is trusted without a transaction behind it.
+An outcome is reported after its commit, never before. SQLite ends a whole transaction by itself when the disk is full,
+and a later COMMIT then does nothing and reports nothing. At the first database error the batch is therefore abandoned,
+each job gets its own transaction, and a commit counts only if its transaction was still open.
 """
 
+import itertools
 import json
 import os
 import queue
+import re
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, delete, event, insert, inspect, select, text
-from sqlalchemy.engine import make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, delete, event, insert, inspect, make_url, select
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from plainly.core.errors import BadInput, MissingExtra
@@ -32,169 +31,154 @@ from plainly_studio.project import Project, parse_project
 
 T = TypeVar("T")
 Transaction = Callable[[Connection], T]
-_GROUP = 64
+_BATCH = 64
 _RETRIES = 8
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: not every database and format can hold them
 _FULL = ("disk is full", "disk i/o error", "no space left")
 
 
-@dataclass(frozen=True)
-class Job(Generic[T]):
-    """Something to write, and whoever waits for it."""
+class Refusal(Exception):
+    """A request that is refused: undoes the transaction in which it is raised, and becomes the response."""
+
+    def __init__(self, status: int, code: str, message: str, **more: Any) -> None:
+        super().__init__(message)
+        self.status, self.message, self.more = status, message, more
+        self.body = {"error": code, "message": message, **more}
+
+
+class InvalidField(Refusal):
+    """The refusal of a request because of one of its fields."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(422, "invalid", message, field=field)
+
+
+class Job(NamedTuple, Generic[T]):
+    """A function that writes, and the future of its result."""
 
     work: Transaction[T]
     future: Future[T]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a job: its result, or what went wrong."""
-
-    job: Job[Any]
-    result: Any = None
-    fault: BaseException | None = None
-
-    def tell(self) -> None:
-        with suppress(Exception):  # Whoever asked may have gone away; that must not end the thread.
-            if self.fault is None:
-                self.job.future.set_result(self.result)
-            else:
-                self.job.future.set_exception(self.fault)
-
-
 class Writer:
-    """Threads that write; ``write`` gives a future that is done when the change is on disk."""
+    """Threads that write to the database."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.grouped = engine.dialect.name == "sqlite"
-        self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()  # None: a thread is to end
-        count = 1 if self.grouped else 4
-        self._threads = [
-            threading.Thread(target=self._serve, name=f"studio-writer-{at}", daemon=True) for at in range(count)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self.is_sqlite = engine.dialect.name == "sqlite"
+        self._jobs: queue.SimpleQueue[Job[Any]] = queue.SimpleQueue()
+        self._threads = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="studio-writer")
 
     def write(self, work: Transaction[T]) -> Future[T]:
-        """Do this inside a transaction; the future is done after the commit, or holds what went wrong."""
-        future: Future[T] = Future()
-        self._jobs.put(Job(work, future))
-        return future
+        """Run a function in a transaction; the future is done after the commit, or holds the exception."""
+        job: Job[T] = Job(work, Future())
+        self._jobs.put(job)
+        self._threads.submit(self._write_batch)
+        return job.future
 
     def close(self) -> None:
-        """Finish what is waiting."""
-        for _ in self._threads:
-            self._jobs.put(None)
-        for thread in self._threads:
-            thread.join(timeout=30)
+        """Finish the waiting jobs."""
+        self._threads.shutdown()
 
-    def _serve(self) -> None:
-        waiting: list[Job[Any] | None] = []
-        while None not in waiting:
-            waiting = [self._jobs.get()]
-            with suppress(queue.Empty):
-                while self.grouped and len(waiting) < _GROUP:
-                    waiting.append(self._jobs.get_nowait())
-            jobs = [job for job in waiting if job is not None and job.future.set_running_or_notify_cancel()]
-            if jobs:
-                self._settle(jobs)
+    def _write_batch(self) -> None:
+        jobs: list[Job[Any]] = []
+        with suppress(queue.Empty):
+            while len(jobs) < (_BATCH if self.is_sqlite else 1):
+                job = self._jobs.get_nowait()
+                if job.future.set_running_or_notify_cancel():
+                    jobs.append(job)
+        if jobs:
+            self._settle(jobs)
 
     def _settle(self, jobs: Sequence[Job[Any]]) -> None:
-        """All jobs in one transaction; if the database itself fails, each in one of its own."""
+        """Run all jobs in one transaction; if the database itself fails, each in its own."""
         try:
-            outcomes = self._together(jobs)
+            reports = self._run(jobs)
         except BaseException as fault:
             if len(jobs) > 1:
                 for job in jobs:
                     self._settle([job])
                 return
-            outcomes = [Outcome(jobs[0], fault=fault)]
-        for outcome in outcomes:
-            outcome.tell()
+            reports = [partial(jobs[0].future.set_exception, fault)]
+        for report in reports:
+            with suppress(Exception):  # The caller may have gone away; that must not end the thread.
+                report()
 
-    def _together(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-        for attempt in range(_RETRIES):
+    def _run(self, jobs: Sequence[Job[Any]]) -> list[Callable[[], None]]:
+        """Run jobs in one transaction; return the calls that report their outcomes, to be made after the commit."""
+        for attempt in itertools.count(1):
             try:
                 with self.engine.connect() as connection, connection.begin():
-                    outcomes = [self._one(connection, job, alone=len(jobs) == 1) for job in jobs]
-                    _check_transaction(connection)
-                return outcomes
+                    reports = [self._run_job(connection, job, alone=len(jobs) == 1) for job in jobs]
+                    raw = connection.connection.dbapi_connection
+                    if isinstance(raw, sqlite3.Connection) and not raw.in_transaction:
+                        fault = sqlite3.OperationalError("the transaction was undone: database or disk is full")
+                        raise DBAPIError("COMMIT", None, fault)
+                return reports
             except DBAPIError as error:
-                if self.grouped or disk_full(error) or attempt == _RETRIES - 1:
+                if self.is_sqlite or is_disk_full(error) or attempt == _RETRIES:
                     raise
-                # Two transactions met, or the connection went away. Once more sees what the other one wrote.
-                time.sleep(0.02 * 2**attempt)
+                # Two transactions collided, or the connection was lost. The next attempt sees what the other one wrote.
+                time.sleep(0.01 * 2**attempt)
         raise AssertionError("every attempt returns or raises")
 
-    def _one(self, connection: Connection, job: Job[Any], *, alone: bool) -> Outcome:
-        """A job that is refused spoils no other; a fault of the database spoils the transaction."""
+    def _run_job(self, connection: Connection, job: Job[Any], *, alone: bool) -> Callable[[], None]:
+        """Run one job. A refusal undoes only this job; a database error ends the whole transaction."""
         if alone:
-            return Outcome(job, job.work(connection))
+            return partial(job.future.set_result, job.work(connection))
         try:
             with connection.begin_nested():
                 result = job.work(connection)
-            return Outcome(job, result)
         except DBAPIError:
             raise
         except Exception as refusal:
-            return Outcome(job, fault=refusal)
+            return partial(job.future.set_exception, refusal)
+        return partial(job.future.set_result, result)
 
 
-def disk_full(error: BaseException) -> bool:
-    """Whether the database could not write because there is no room."""
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether the database could not write because the disk is full."""
     original = getattr(error, "orig", None) or error
-    return getattr(original, "sqlstate", None) in ("53100", "53000") or any(
-        words in str(original).lower() for words in _FULL
-    )
-
-
-def _check_transaction(connection: Connection) -> None:
-    """SQLite may have ended the transaction by itself; then a commit would do nothing, and say nothing."""
-    raw = connection.connection.dbapi_connection
-    if isinstance(raw, sqlite3.Connection) and not raw.in_transaction:
-        fault = sqlite3.OperationalError("the transaction was undone: database or disk is full")
-        raise DBAPIError("COMMIT", None, fault)
-
-
-def _check_database(path: Path) -> None:
-    """SQLite takes a short file for an empty database and writes over it: only its own are opened."""
-    with open(path, "rb") as file:
-        start = file.read(16)
-    if start and start != b"SQLite format 3\0":
-        raise BadInput(f"{path} is not the database of a study. Name another.")
+    message = str(original).lower()
+    return getattr(original, "sqlstate", None) in ("53100", "53000") or any(words in message for words in _FULL)
 
 
 class Store:
-    """A project's database, open. ``write`` gives a future that is done when the change is on disk."""
+    """The open database of a project."""
 
     def __init__(self, url: str, *, create: bool = False) -> None:
-        self.url = make_url(_complete(url))
+        self.url = make_url(_with_driver(url))
         self.sqlite = self.url.get_backend_name() == "sqlite"
-        if self.sqlite and not create and not Path(self.url.database or "").is_file():
-            missing = f"There is no database {self.url.database}."
-            raise BadInput(f"{missing} Make it first: plainly studio create PROJECT.toml")
-        if self.sqlite and create and self.url.database:
-            # The other files that SQLite makes beside it take its mode: what people wrote is nobody else's business.
-            os.close(os.open(self.url.database, os.O_CREAT | os.O_RDWR, 0o600))
         if self.sqlite and self.url.database:
-            _check_database(Path(self.url.database))
+            self._check_file(Path(self.url.database), create=create)
         self.readers = self._engine(write=False)
-        self._writers = self._engine(write=True)
-        if not create:
-            self._upgrade()
-        self._writer = Writer(self._writers)
+        self.writers = self._engine(write=True)
+        self._writer = Writer(self.writers)
+
+    @staticmethod
+    def _check_file(path: Path, *, create: bool) -> None:
+        """Refuse a missing file and a file of another kind; SQLite would take a short one for an empty database."""
+        if create:
+            # SQLite gives the files beside it the same mode: the answers are readable by the owner of the file only.
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        elif not path.is_file():
+            raise BadInput(f"There is no database {path}. Create it first: plainly studio create PROJECT.toml")
+        with open(path, "rb") as file:
+            start = file.read(16)
+        if start and start != b"SQLite format 3\0":
+            raise BadInput(f"{path} is not the database of a study. Choose another file.")
 
     def _engine(self, *, write: bool) -> Engine:
         if not self.sqlite:
             return create_engine(self.url, pool_size=8, max_overflow=4, pool_pre_ping=True, hide_parameters=True)
-        patient = {"check_same_thread": False, "timeout": 30}
-        engine = create_engine(self.url, connect_args=patient, hide_parameters=True)
+        options = {"check_same_thread": False, "timeout": 30}
+        engine = create_engine(self.url, connect_args=options, hide_parameters=True)
 
         @event.listens_for(engine, "connect")
         def prepare(connection: Any, _: object) -> None:
-            connection.isolation_level = None  # Transactions begin where we say, not at the driver's first INSERT.
-            connection.execute("PRAGMA busy_timeout=30000")
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+            connection.isolation_level = None  # Transactions begin explicitly, not at the driver's first INSERT.
+            pragmas = ("busy_timeout=30000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+            for pragma in (*pragmas, "secure_delete=ON"):
                 connection.execute(f"PRAGMA {pragma}")
 
         @event.listens_for(engine, "begin")
@@ -203,106 +187,82 @@ class Store:
 
         return engine
 
-    def _upgrade(self) -> None:
-        """Add the columns that a study made by an earlier version does not have; all of them may be empty."""
-        with suppress(DBAPIError):  # A server that cannot be reached is an error of its own, later.
-            known = inspect(self.readers)
-            missing = [
-                (table.name, column)
-                for table in schema.metadata.sorted_tables
-                if known.has_table(table.name)
-                for column in table.columns
-                if column.nullable and column.name not in {old["name"] for old in known.get_columns(table.name)}
-            ]
-            for table, column in missing:
-                with self._writers.begin() as connection:
-                    kind = column.type.compile(self._writers.dialect)
-                    connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column.name} {kind}")
-
     def write(self, work: Transaction[T]) -> Future[T]:
-        """Do this inside a transaction; the future is done after the commit, or holds what went wrong."""
+        """Run a function in a transaction; the future is done after the commit, or holds the exception."""
         return self._writer.write(work)
 
     def write_now(self, work: Transaction[T]) -> T:
-        """As ``write``, and wait."""
+        """Run a function in a transaction and wait for the commit."""
         return self.write(work).result(600)
 
     def read(self, work: Transaction[T]) -> T:
-        """Do this on a consistent view of the data, without waiting for writers."""
+        """Run a function on a consistent view of the data, without waiting for writers."""
         with self.readers.connect() as connection, connection.begin():
             return work(connection)
 
     def close(self) -> None:
-        """Finish what is waiting, then let go of the database."""
+        """Finish the waiting jobs and close the database."""
         self._writer.close()
         self.readers.dispose()
-        self._writers.dispose()
+        self.writers.dispose()
 
     def copy_to(self, path: Path) -> None:
-        """Copy a SQLite project while it runs, as of one moment, to a new file readable by its owner alone."""
+        """Copy a SQLite project while it runs, as of one moment, to a new file that only its owner can read."""
         if not self.sqlite or self.url.database is None:
-            raise BadInput("Only SQLite projects are backed up here. PostgreSQL has pg_dump.")
+            raise BadInput("Only SQLite projects are backed up here. Use pg_dump for PostgreSQL.")
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             raise BadInput(f"{path} exists already. Choose another name for the copy.") from None
-        with closing(sqlite3.connect(self.url.database)) as here, closing(sqlite3.connect(path)) as there:
-            here.backup(there)
+        with closing(sqlite3.connect(self.url.database)) as original, closing(sqlite3.connect(path)) as copy:
+            original.backup(copy)
 
     def project(self) -> Project:
-        """What was decided when the database was made."""
-        with self.readers.connect() as connection:
-            stored = None
-            with suppress(DBAPIError):
-                stored = fact(connection, "project")
-        if stored is None:
-            raise BadInput(f"{shown(self.url)} holds no studio project. Make one: plainly studio create PROJECT.toml")
-        return parse_project(json.loads(stored))
+        """Return the settings of the project, as the database holds them."""
+        settings = None
+        with suppress(DBAPIError):
+            settings = self.read(partial(read_fact, key="project"))
+        if settings is None:
+            database = hide_password(self.url)
+            raise BadInput(f"{database} has no studio project. Create one: plainly studio create PROJECT.toml")
+        return parse_project(json.loads(settings))
 
 
 def create_tables(store: Store) -> None:
-    """Make the tables; an error when there is a project already, because answers are never overwritten."""
-    with store.readers.connect() as connection:
-        if store.readers.dialect.has_table(connection, "about"):
-            raise BadInput(
-                f"{shown(store.url)} holds a project already, and its answers are not overwritten. "
-                "Choose another --database, or move the file away."
-            )
-    with store._writers.begin() as connection:
-        schema.metadata.create_all(connection)
+    """Create the tables; an existing project is an error, because answers are never overwritten."""
+    if inspect(store.readers).has_table("about"):
+        raise BadInput(
+            f"{hide_password(store.url)} has a project already, and its answers are not overwritten. "
+            "Choose another --database, or move the file away."
+        )
+    schema.metadata.create_all(store.writers)
 
 
-def fact(connection: Connection, key: str) -> str | None:
-    """What is kept about the study as a whole under a key."""
+def read_fact(connection: Connection, key: str) -> str | None:
+    """Return the value that the table ``about`` holds under a key."""
     about = schema.about.c
     return connection.execute(select(about.value).where(about.key == key)).scalar()
 
 
-def keep_fact(connection: Connection, key: str, value: str | None) -> None:
-    """Keep a fact in place of what was there; None takes it away."""
+def store_fact(connection: Connection, key: str, value: str | None) -> None:
+    """Store a value under a key in the table ``about``; None deletes the key."""
     connection.execute(delete(schema.about).where(schema.about.c.key == key))
     if value is not None:
         connection.execute(insert(schema.about).values(key=key, value=value))
 
 
-def note(connection: Connection, actor: str, action: str, detail: Mapping[str, Any] | None = None) -> None:
+def log_event(connection: Connection, actor: str, action: str, detail: Mapping[str, Any]) -> None:
     """Add a line to the audit trail."""
-    values = {"at": time.time(), "actor": actor, "action": action, "detail": json.dumps(detail or {})}
+    values = {"at": time.time(), "actor": actor, "action": action, "detail": json.dumps(detail)}
     connection.execute(insert(schema.event).values(**values))
 
 
-def lock(connection: Connection) -> None:
-    """One claim at a time: SQLite's single writer sees to it; PostgreSQL is asked for a lock until the commit."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(709217)"))
+def hide_password(url: URL) -> str:
+    """Return a database URL without its password."""
+    return url.render_as_string(hide_password=True)
 
 
-def shown(url: Any) -> str:
-    """A database URL without its password."""
-    return str(url.render_as_string(hide_password=True))
-
-
-def _complete(url: str) -> str:
+def _with_driver(url: str) -> str:
     if "://" not in url:
         return f"sqlite:///{url}"
     scheme, _, rest = url.partition("://")
@@ -311,8 +271,7 @@ def _complete(url: str) -> str:
     try:
         make_url(f"{scheme}://{rest}").get_dialect().import_dbapi()
     except (ArgumentError, NoSuchModuleError):
-        unknown = f"{scheme}:// is no database that the studio knows."
-        raise BadInput(f"{unknown} Use sqlite:///FILE or postgresql://…") from None
+        raise BadInput(f"Unknown database {scheme}://. Use sqlite:///FILE or postgresql://…") from None
     except ImportError:
         raise MissingExtra("PostgreSQL", package="psycopg", extra="postgres") from None
     return f"{scheme}://{rest}"

@@ -1,167 +1,190 @@
-"""What an answer may hold, task by task: checked on the way in, so that nothing has to be repaired on the way out."""
+"""The three tasks: how texts are split into tokens, which labels there are, and what an answer may contain.
+
+Answers are checked on the way in, so that nothing has to be repaired on the way out.
+"""
 
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, TypeGuard
 
-from plainly_studio import wording
-from plainly_studio.guard import invalid
+from plainly.core.files import read_shipped
+from plainly.typology import vocabulary
 from plainly_studio.project import Project
+from plainly_studio.store import InvalidField
 
 LONGEST_COMMENT = 4000
+ERROR = "err"
 _WORDS = re.compile(r"\w+(?:[’'\-]\w+)*|[^\w\s]+|\S", re.UNICODE)
+_MARKS = ("Mn", "Mc", "Me")
 
 
-def spans(text: str, how: str) -> list[tuple[int, int]]:
-    """Where the tokens of a text begin and end, in Unicode code points.
+def spans(text: str, method: str) -> list[tuple[int, int]]:
+    """Return where the tokens of a text begin and end, in Unicode code points.
 
-    The browser counts in UTF-16 and would be off by one after every emoji; it gets the tokens from here and only ever
-    sends their numbers back. A mark that combines with the character before it stays in that character's token.
+    The browser counts in UTF-16 and would be off by one after every emoji; it gets the tokens from here and sends only
+    their numbers back. A mark that combines with the character before it stays in that character's token.
     """
-    if how == "spaces":
+    if method == "spaces":
         return [match.span() for match in re.finditer(r"\S+", text)]
-    places: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     for match in _WORDS.finditer(text):
         start, end = match.span()
-        if places and places[-1][1] == start and _continues(text[start], text[start - 1]):
-            places[-1] = (places[-1][0], end)
-        else:
-            places.append((start, end))
-    return places
+        if result and result[-1][1] == start and _continues_token(text[start], text[start - 1]):
+            start = result.pop()[0]
+        result.append((start, end))
+    return result
 
 
-def tokens(text: str, how: str) -> list[str]:
-    """The tokens of a text; joined with what stands between them they are the text again."""
-    return [text[start:end] for start, end in spans(text, how)]
+def _continues_token(character: str, before: str) -> bool:
+    if character in "\u200d\ufe0f" or before == "\u200d" or "\U0001f3fb" <= character <= "\U0001f3ff":
+        return True
+    follows_mark = before != "\ufe0f" and unicodedata.category(before) in _MARKS and character.isalnum()
+    return follows_mark or unicodedata.category(character) in _MARKS
+
+
+def tokens(text: str, method: str) -> list[str]:
+    """Return the tokens of a text; joined with what stands between them they are the text again."""
+    return [text[start:end] for start, end in spans(text, method)]
+
+
+@cache
+def labels() -> dict[str, dict[str, Any]]:
+    """Return all labels by name, in the typology's order, as the page's script gets them."""
+    own = read_shipped(__file__, "labels.toml")
+    return {
+        operation.label: {
+            "name": operation.label,
+            "title": operation.title,
+            "sides": [operation.side, *own["more_sides"].get(operation.label, ())],
+            "key": own["keys"].get(operation.label, ""),
+            "hint": operation.definition,
+            "class": operation.linguistic,
+        }
+        for operation in vocabulary.operations()
+    }
+
+
+@cache
+def labels_for(source: bool, output: bool) -> frozenset[str]:
+    """Return the labels for a group with words in the source, in the output or in both."""
+    side = "both" if source and output else "source" if source else "output"
+    return frozenset(name for name, label in labels().items() if side in label["sides"])
 
 
 def check(project: Project, payload: object, item: Mapping[str, Any], candidates: int) -> dict[str, Any]:
-    """The answer in its stored form, or a refusal that names the field."""
+    """Return an answer in the form in which it is stored, or refuse it with the name of the field."""
     if not isinstance(payload, Mapping):
-        raise invalid("payload", "The answer must be an object.")
+        raise InvalidField("payload", "The answer must be an object.")
     for key in payload:
         if key not in ("cannot_judge", "comment", "values", "groups", "choice"):
-            raise invalid(str(key), f"Unknown field {key!r}.")
-    answer: dict[str, Any] = {}
+            raise InvalidField(str(key), f"Unknown field {key!r}.")
     comment = payload.get("comment") or ""
     if not isinstance(comment, str) or len(comment) > LONGEST_COMMENT:
-        raise invalid("comment", f"A comment is text of at most {LONGEST_COMMENT} characters.")
-    if comment:
-        answer["comment"] = comment
+        raise InvalidField("comment", f"A comment is text of at most {LONGEST_COMMENT} characters.")
+    answer: dict[str, Any] = {"comment": comment} if comment else {}
     if payload.get("cannot_judge"):
         if not project.cannot_judge:
-            raise invalid("cannot_judge", "This project asks for a judgement of every item.")
+            raise InvalidField("cannot_judge", "This project asks for a judgement of every item.")
         return {**answer, "cannot_judge": True}
     if project.task == "rating":
-        answer["values"] = _values(project, payload.get("values"))
-    elif project.task == "operations":
-        lengths = {side: len(spans(item[side], item["tokens"])) for side in ("source", "output")}
-        answer["groups"] = groups(payload.get("groups"), lengths)
-    else:
-        answer["choice"] = _choice(project, payload.get("choice"), candidates)
-    return answer
+        return {**answer, "values": _check_values(project, payload.get("values"))}
+    if project.task == "ranking":
+        return {**answer, "choice": _check_choice(project, payload.get("choice"), candidates)}
+    lengths = {side: len(spans(item[side], item["tokens"])) for side in ("source", "output")}
+    return {**answer, "groups": check_groups(payload.get("groups"), lengths)}
 
 
-def _values(project: Project, values: object) -> dict[str, float | None]:
+def _check_values(project: Project, values: object) -> dict[str, float | None]:
     if not isinstance(values, Mapping):
-        raise invalid("values", "A rating holds a value for each scale.")
+        raise InvalidField("values", "A rating has a value for each scale.")
     for name in values:
         if name not in {scale.name for scale in project.scales}:
-            raise invalid(str(name), f"There is no scale {name!r}.")
-    checked: dict[str, float | None] = {}
+            raise InvalidField(str(name), f"There is no scale {name!r}.")
     for scale in project.scales:
         value = values.get(scale.name)
         if value is None and scale.name in values and project.cannot_judge:
-            checked[scale.name] = None
-        elif isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise invalid(scale.name, f"{scale.question} has no answer yet.")
-        elif not scale.minimum <= value <= scale.maximum or not _on_step(value - scale.minimum, scale.step):
-            raise invalid(scale.name, f"{value} is not on the scale from {scale.minimum:g} to {scale.maximum:g}.")
-        else:
-            checked[scale.name] = value
-    return checked
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise InvalidField(scale.name, f"{scale.question} has no answer yet.")
+        if not scale.minimum <= value <= scale.maximum or not _is_whole((value - scale.minimum) / scale.step):
+            raise InvalidField(scale.name, f"{value} is not on the scale from {scale.minimum:g} to {scale.maximum:g}.")
+    return {scale.name: values[scale.name] for scale in project.scales}
 
 
-def groups(marks: object, lengths: Mapping[str, int], *, lenient: bool = False) -> list[dict[str, Any]]:
-    """Groups of tokens with their labels. ``lenient`` admits what published data holds against its own guide."""
-    if not isinstance(marks, Sequence) or isinstance(marks, str):
-        raise invalid("groups", "Operations are a list of groups.")
-    checked: list[dict[str, Any]] = []
-    for at, group in enumerate(marks):
+def _is_whole(number: float) -> bool:
+    return abs(number - round(number)) < 1e-9
+
+
+def check_groups(marks: object, lengths: Mapping[str, int], *, lenient: bool = False) -> list[dict[str, Any]]:
+    """Return groups of tokens with their labels. ``lenient`` admits published data that breaks its own guide."""
+    if not _is_list(marks):
+        raise InvalidField("groups", "Operations are a list of groups.")
+    groups: list[dict[str, Any]] = []
+    for number, group in enumerate(marks, 1):
         if not isinstance(group, Mapping) or set(group) - {"source", "output", "labels"}:
-            raise invalid("groups", f"Group {at + 1} must hold source, output and labels.")
-        sides = {side: _positions(group.get(side, ()), lengths[side], at) for side in ("source", "output")}
-        named = group.get("labels")
-        if not isinstance(named, Sequence) or isinstance(named, str) or not named:
-            raise invalid("groups", f"Group {at + 1} has no label.")
+            raise InvalidField("groups", f"Group {number} must have source, output and labels.")
+        sides = {side: _check_positions(group.get(side, ()), lengths[side], number) for side in ("source", "output")}
+        names = group.get("labels")
+        if not _is_list(names) or not names:
+            raise InvalidField("groups", f"Group {number} has no label.")
         if not (sides["source"] or sides["output"]):
-            raise invalid("groups", f"Group {at + 1} holds no words.")
-        allowed = wording.allowed_labels(bool(sides["source"]), bool(sides["output"]))
-        for label in named:
-            if label not in wording.labels():
-                raise invalid("groups", f"There is no label {label!r}.")
-            if not lenient and label not in allowed:
-                raise invalid("groups", f"{label} does not go with words on these sides (group {at + 1}).")
-        checked.append({**sides, "labels": list(dict.fromkeys(named))})
-    if not lenient and len(checked) > 1 and any(wording.ERROR in group["labels"] for group in checked):
-        raise invalid("groups", "A version that is marked as erroneous has no other marks.")
-    return checked
+            raise InvalidField("groups", f"Group {number} has no words.")
+        for label in names:
+            if label not in labels():
+                raise InvalidField("groups", f"There is no label {label!r}.")
+            if not lenient and label not in labels_for(bool(sides["source"]), bool(sides["output"])):
+                raise InvalidField("groups", f"{label} does not go with words on these sides (group {number}).")
+        groups.append({**sides, "labels": list(dict.fromkeys(names))})
+    if not lenient and len(groups) > 1 and any(ERROR in group["labels"] for group in groups):
+        raise InvalidField("groups", "A version that is marked as erroneous has no other marks.")
+    return groups
 
 
-def _positions(positions: object, length: int, at: int) -> list[int]:
-    if not isinstance(positions, Sequence) or isinstance(positions, str):
-        raise invalid("groups", f"Group {at + 1} must list its words by number.")
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _check_positions(positions: object, length: int, number: int) -> list[int]:
+    if not _is_list(positions):
+        raise InvalidField("groups", f"Group {number} must list its words by number.")
     for position in positions:
         if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < length:
-            raise invalid("groups", f"Group {at + 1} names the word {position!r}, which the sentence does not have.")
+            message = f"Group {number} names the word {position!r}, which the sentence does not have."
+            raise InvalidField("groups", message)
     return list(dict.fromkeys(positions))  # in the order marked, which alignment files keep
 
 
-def _choice(project: Project, choice: object, candidates: int) -> dict[str, Any]:
+def _check_choice(project: Project, choice: object, candidates: int) -> dict[str, Any]:
     if not isinstance(choice, Mapping):
-        raise invalid("choice", "A ranking holds a choice.")
+        raise InvalidField("choice", "A ranking has a choice.")
     if choice.get("tie"):
         if not project.ranking.ties:
-            raise invalid("choice", "This project asks for a decision in every case.")
+            raise InvalidField("choice", "This project asks for a decision in every case.")
         return {"tie": True}
-    wanted = ("best",) if project.ranking.method == "pairwise" else ("best", "worst")
-    checked = {name: choice.get(name) for name in wanted}
-    for name, place in checked.items():
-        if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < candidates:
-            raise invalid(name, f"Choose the {name} version first.")
-    if len(set(checked.values())) < len(checked):
-        raise invalid("worst", "The best and the worst version cannot be the same.")
-    return checked
+    ends = ("best",) if project.ranking.method == "pairwise" else ("best", "worst")
+    for end in ends:
+        position = choice.get(end)
+        if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < candidates:
+            raise InvalidField(end, f"Choose the {end} version first.")
+    if len({choice[end] for end in ends}) < len(ends):
+        raise InvalidField("worst", "The best and the worst version cannot be the same.")
+    return {end: choice[end] for end in ends}
 
 
-def agrees(project: Project, answer: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
-    """Whether an answer to a training item or check is near enough to the expected one."""
+def is_as_expected(project: Project, answer: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+    """Return whether an answer to a training item or check is close enough to the expected one."""
     if answer.get("cannot_judge"):
         return bool(expected.get("cannot_judge"))
     if "values" in expected:
         values = answer.get("values", {})
-        tolerance = project.quality.tolerance
         return all(
-            values.get(name) is not None and abs(values[name] - value) <= tolerance
+            values.get(name) is not None and abs(values[name] - value) <= project.quality.tolerance
             for name, value in expected["values"].items()
         )
     if "labels" in expected:
-        used = {label for group in answer.get("groups", ()) for label in group["labels"]}
-        return set(expected["labels"]) <= used
+        return set(expected["labels"]) <= {label for group in answer.get("groups", ()) for label in group["labels"]}
     if "best" in expected:
         return bool(answer.get("choice", {}).get("best_system") == expected["best"])
     return True
-
-
-def _continues(character: str, before: str) -> bool:
-    """Whether a character goes on with the token that ends just before it."""
-    if character in "\u200d\ufe0f" or before == "\u200d" or "\U0001f3fb" <= character <= "\U0001f3ff":
-        return True
-    marks = ("Mn", "Mc", "Me")
-    after_mark = before != "\ufe0f" and unicodedata.category(before) in marks and character.isalnum()
-    return after_mark or unicodedata.category(character) in marks
-
-
-def _on_step(distance: float, step: float) -> bool:
-    return abs(distance / step - round(distance / step)) < 1e-9

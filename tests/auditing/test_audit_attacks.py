@@ -7,8 +7,7 @@ import pytest
 
 from plainly.auditing import audit
 from plainly.auditing.attacks import ATTACKS, Attack, Replacement, SystemOutputs, resolve_attacks
-from plainly.auditing.names import Namer
-from plainly.auditing.word_lists import lists
+from plainly.auditing.words import Namer, lists
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
 
@@ -197,11 +196,10 @@ def test_a_record_says_what_was_changed_and_where(attack: Attack) -> None:
     records = attack.records(system, _rng(4))
     assert [record.text for record in records] == attack.apply(system, _rng(4))
     for text, record in zip(texts, records, strict=True):
-        assert record.applied == (record.text != text)
+        assert bool(record.changes) == (record.text != text)
         rebuilt, at = "", 0
-        for change, (start, end) in zip(record.changes, record.spans, strict=True):
+        for change in record.changes:
             assert text[change.start :].startswith(change.before)
-            assert record.text[start:end] == change.after
             rebuilt += text[at : change.start] + change.after
             at = change.start + len(change.before)
         assert rebuilt + text[at:] == record.text
@@ -215,8 +213,8 @@ def test_what_attacks_on_facts_record() -> None:
         (7, "Anna", "Bert"),
         (21, "Anna", "Bert"),
     ]
-    assert [record.applied for record in names] == [True, True, False]
-    assert [record.changes[0].before if record.applied else "" for record in changes["swap-numbers"]] == [
+    assert [bool(record.changes) for record in names] == [True, True, False]
+    assert [record.changes[0].before if record.changes else "" for record in changes["swap-numbers"]] == [
         "1990",
         "",
         "",
@@ -254,7 +252,7 @@ def test_what_the_data_does_not_allow_is_left_out_or_said() -> None:
     bare = EvalSet.of(items=2)
     names = {attack.name for attack in resolve_attacks(["all"], bare)}
     assert not names & {"copy-source", "oracle", "other-reference"}
-    with pytest.raises(BadInput, match="needs a reference for each item"):
+    with pytest.raises(BadInput, match="oracle"):
         resolve_attacks(["oracle"], bare)
     with pytest.raises(UnknownName, match="Did you mean 'random-period'"):
         resolve_attacks(["random-periods"], EVALSET)

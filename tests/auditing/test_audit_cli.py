@@ -91,7 +91,7 @@ def test_own_files_need_neither_sources_nor_references(tmp_path: Path, capsys: p
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--attacks", "random-perod"], "Did you mean 'random-period'"),
         (["--tables", "levls"], "Did you mean 'levels'"),
@@ -104,9 +104,9 @@ def test_own_files_need_neither_sources_nor_references(tmp_path: Path, capsys: p
         (["-m", "command(run=./no-such-program)"], "Cannot run"),
     ],
 )
-def test_mistakes_are_said(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_said(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*ARGUMENTS, *arguments]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_a_program_of_ones_own_can_be_audited(capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +139,7 @@ def test_a_program_gets_everything_and_may_leave_items_out(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("print(1)", "wrote 1 numbers for 72 outputs"),
         ("import sys\nfor line in sys.stdin: print('good')", "Line 1 of what .* wrote is 'good'"),
@@ -147,9 +147,9 @@ def test_a_program_gets_everything_and_may_leave_items_out(tmp_path: Path) -> No
         ("raise SystemExit('no model found')", "ended with status 1: no model found"),
     ],
 )
-def test_what_a_program_does_wrong_is_said(tmp_path: Path, body: str, said: str) -> None:
+def test_what_a_program_does_wrong_is_said(tmp_path: Path, body: str, message: str) -> None:
     evalset, outputs = data.demo()
-    with pytest.raises(BadInput, match=said):
+    with pytest.raises(BadInput, match=message):
         registry.metric(_program(tmp_path, body)).measure(evalset, outputs["copy"])
 
 

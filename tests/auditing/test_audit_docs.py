@@ -20,9 +20,9 @@ def test_the_examples_run(capsys: Any) -> None:
     names: dict[str, Any] = {}
     own, attack = PYTHON
     exec(compile(own, "docs/audit.md", "exec"), names)
-    said = capsys.readouterr().out
-    assert "shortwords can be gamed" in said
-    assert "sari: none of the 2 attacks" in said or "sari is hard to game" in said
+    message = capsys.readouterr().out
+    assert "shortwords can be gamed" in message
+    assert "sari: none of the 2 attacks" in message or "sari is hard to game" in message
     exec(compile(attack, "docs/audit.md", "exec"), names)
     assert "shout" in capsys.readouterr().out
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,8 +13,8 @@ import pytest
 
 import plainly
 from plainly import data
-from plainly.auditing import Attack, Audit, audit, outcome
-from plainly.auditing.verdicts import _crossing
+from plainly.auditing import Attack, Audit, audit
+from plainly.auditing.verdicts import find_crossing
 from plainly.core import tables
 from plainly.core.errors import UnknownName
 from plainly.core.evalset import EvalSet
@@ -82,7 +82,7 @@ def test_the_cheapest_attack_that_lifts_the_worst_above_the_best() -> None:
     assert cheapest.share == pytest.approx(0.5)  # 0 + 1·share passes 0.5
     middle = next(flip for flip in verdict.flips if flip.system == "middle" and flip.attack == "random-period")
     assert (middle.share, middle.rank) == (pytest.approx(0.25), 2)
-    assert not any(flip.attack == "oracle" for flip in verdict.flips), "an improvement that wins is no trick"
+    assert not any(flip.attack == "oracle" for flip in verdict.flips), "an improvement that wins is not a trick"
 
 
 def test_where_lower_is_better_everything_turns_round() -> None:
@@ -97,15 +97,15 @@ def test_where_lower_is_better_everything_turns_round() -> None:
 
 
 def test_the_paragraph_follows_from_the_numbers() -> None:
-    said = _audit().paragraphs["stops-higher"]
-    assert "can be gamed: 1 of the 1 attacks that harm an output improves its score" in said
-    assert "random-period gains most: 1.00 points with 100% of the outputs attacked, 2.00 times the distance" in said
-    assert "random-period on 50% of the outputs of worst lifts it above best" in said
+    message = _audit().paragraphs["stops-higher"]
+    assert "can be gamed: 1 of the 1 attacks that harm an output improves its score" in message
+    assert "random-period gains most: 1.00 points with 100% of the outputs attacked, 2.00 times the distance" in message
+    assert "random-period on 50% of the outputs of worst lifts it above best" in message
     lower = _audit("lower").paragraphs["stops-lower"]
     assert "none of the 1 attacks that harm an output improves its score" in lower
     assert "No attack lifts the worst system (best) above the best (worst)" in lower
     assert "does not reward an improvement: oracle (-0.75, -1.50 spreads)" in lower
-    assert "nothing to game" in _audit("neither").paragraphs["stops-neither"]
+    assert "cannot be gamed" in _audit("neither").paragraphs["stops-neither"]
 
 
 def test_one_system_has_no_spread_and_says_so() -> None:
@@ -159,9 +159,9 @@ def test_lists_of_texts_will_do_from_python() -> None:
 
 
 def test_crossings_are_read_between_levels() -> None:
-    assert _crossing((0.0, 0.5, 1.0), np.array([-1.0, -0.5, 0.5])) == pytest.approx(0.75)
-    assert _crossing((0.0, 0.5, 1.0), np.array([0.0, 0.5, 1.0])) == 0.0
-    assert math.isnan(_crossing((0.0, 0.5, 1.0), np.array([-1.0, -0.5, 0.0])))
+    assert find_crossing((0.0, 0.5, 1.0), np.array([-1.0, -0.5, 0.5])) == pytest.approx(0.75)
+    assert find_crossing((0.0, 0.5, 1.0), np.array([0.0, 0.5, 1.0])) == 0.0
+    assert math.isnan(find_crossing((0.0, 0.5, 1.0), np.array([-1.0, -0.5, 0.0])))
 
 
 def test_fkgl_is_gamed_by_periods_and_bleu_by_copying() -> None:
@@ -177,22 +177,18 @@ def test_fkgl_is_gamed_by_periods_and_bleu_by_copying() -> None:
 
 
 def test_tables_have_the_shapes_of_the_paper() -> None:
-    result = _audit()
-    levels = outcome.levels_table(result.sweep, "worst")
+    result = replace(_audit(), table_names=("gameability", "flips", "overview", "levels", "parts"))
+    game, flips, overview, _, _, levels, _, _, parts = result.tables()
     assert levels.header == ("metric", "attack", "0%", "25%", "50%", "75%", "100%")
     assert levels.rows[0] == ("stops-higher", "random-period", "0.00", "0.25", "0.50", "0.75", "1.00")
-    overview = outcome.overview_table(result.sweep)
     assert overview.header[:5] == ("metric", "attack", "best 0%", "best 50%", "best 100%")
     assert overview.rows[0][2:] == ("0.50", "1.00", "1.50", "0.25", "0.75", "1.25", "0.00", "0.50", "1.00")
-    parts = outcome.parts_table(result.sweep, "worst")
     assert parts.header == ("metric", "part", "unharmed", "random-period", "oracle", "double-spaces")
     assert parts.rows[1] == ("stops-higher", "twice", "0.00", "2.00", "2.00", "0.00")
-    game = outcome.gameability_table(result.sweep, list(result.verdicts.values()))
     assert game.rows[0] == ("random-period", "worse", "100%", "+2.00*")
     assert game.rows[-1] == ("gameability", "", "", "2.00")
-    flips = outcome.flips_table(list(result.verdicts.values()))
     assert flips.rows[0] == ("stops-higher", "random-period", "middle (2)", "wins, past", "best", "25%")
-    assert "[0.25, 0.25]" in tables.plain(outcome.levels_table(result.sweep, "worst", intervals=True))
+    assert "[0.25, 0.25]" in tables.plain(replace(result, intervals=True).tables()[5])
 
 
 def test_the_share_of_items_whose_own_score_gets_worse() -> None:
@@ -201,7 +197,7 @@ def test_the_share_of_items_whose_own_score_gets_worse() -> None:
     assert result.sweep.worse["best", "oracle", "stops-lower"] == 1.0, "of the two outputs that it changes"
     assert result.sweep.worse["best", "double-spaces", "stops-lower"] == 0.0
     assert _audit("higher", ["random-period"]).sweep.worse["best", "random-period", "stops-higher"] == 0.0
-    table = outcome.items_table(result.sweep, list(result.verdicts.values()))
+    (table,) = replace(result, table_names=("items",)).tables()
     assert table.rows[0] == ("random-period", "worse", "100%", "100%")
     never = Attack("never", lambda item, rng: item.output, "unchanged", "nothing")
     assert math.isnan(_audit(attacks=[never]).sweep.worse["best", "never", "stops-higher"])
@@ -227,8 +223,8 @@ def test_what_the_page_says_about_public_data(mirror: Path) -> None:
     assert game == pytest.approx({"sari": 0.02, "bleu": 0.82, "sari(variant=hf)": 1.37, "fkgl": 2.02}, abs=0.03)
     ways = {spec: verdict.cheapest for spec, verdict in verdicts.items()}
     assert ways["sari"] is None
-    said = {"bleu": ("copy-source", 0.56), "sari(variant=hf)": ("copy-source", 0.47), "fkgl": (worst, 0.42)}
-    for spec, (attack, share) in said.items():
+    message = {"bleu": ("copy-source", 0.56), "sari(variant=hf)": ("copy-source", 0.47), "fkgl": (worst, 0.42)}
+    for spec, (attack, share) in message.items():
         cheapest = ways[spec]
         assert cheapest is not None
         assert (cheapest.attack, cheapest.share) == (attack, pytest.approx(share, abs=0.015))

@@ -52,7 +52,7 @@ IN_SETS: dict[str, dict[str, str]] = {
         for name in ("pwkp/test", "pwkp/valid")
     },
     "qats/test": {
-        "duplicate-items": "each source comes with several simplifications, one an item",
+        "duplicate-items": "each source comes with several simplifications, one per item",
         "brackets": "one simplification kept a -RRB-",
     },
     "assetann/full": {"double-tokenisation": TOKENISED},
@@ -270,7 +270,7 @@ def test_fewer_references_than_the_public_set_has(mirror: Path):
     fewer = EvalSet.of(asset.sources, references=[row[:1] for row in asset.references])
     (warning,) = doctor.diagnose(fewer, outputs)
     assert warning.code == "fewer-references"
-    assert "asset/test (10 references an item)" in warning.message
+    assert "asset/test (10 references per item)" in warning.message
     eight = EvalSet.of(asset.sources, references=[row[:8] for row in asset.references])
     assert doctor.diagnose(eight, outputs) == [], "the sources are TurkCorpus's too, which has eight"
 

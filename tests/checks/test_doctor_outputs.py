@@ -11,7 +11,7 @@ import pytest
 
 import plainly
 from plainly.cli import main
-from plainly.io.faults.output_faults import CHECKS, faults, mended
+from plainly.io.faults.output_faults import CHECKS, faults, repair
 
 PAGE = tomllib.loads(Path(__file__).with_name("doctor_outputs.toml").read_text(encoding="utf-8"))
 
@@ -58,29 +58,29 @@ def test_a_fault_names_its_words() -> None:
     ],
 )
 def test_what_stands_around_an_answer_can_be_taken_away(written: str) -> None:
-    text, taken = mended(written, source="The canine departed.")
+    text, removals = repair(written, source="The canine departed.")
     assert text == "The dog ran."
-    assert taken
+    assert removals
 
 
 @pytest.mark.parametrize("case", PAGE["sound"], ids=lambda case: case["output"][:30])
 def test_mending_leaves_sound_outputs_alone(case: dict[str, Any]) -> None:
     if not _codes(case):
-        assert mended(case["output"], source=case.get("source", PAGE["source"])) == (case["output"], [])
+        assert repair(case["output"], source=case.get("source", PAGE["source"])) == (case["output"], [])
 
 
 def test_fix_writes_copies_and_every_change_and_leaves_the_originals(tmp_path: Path) -> None:
     (tmp_path / "src.txt").write_text("The canine departed.\nThe feline slumbered.\n", encoding="utf-8")
     written = "Sure! Here is a simpler version: The dog left.\nThe cat slept.\n"
     (tmp_path / "out.txt").write_text(written, encoding="utf-8")
-    given = ["doctor", "--source", str(tmp_path / "src.txt"), str(tmp_path / "out.txt")]
-    assert main([*given, "--fix", str(tmp_path / "clean")]) == 1
+    arguments = ["doctor", "--source", str(tmp_path / "src.txt"), str(tmp_path / "out.txt")]
+    assert main([*arguments, "--fix", str(tmp_path / "clean")]) == 1
     assert (tmp_path / "out.txt").read_text(encoding="utf-8") == written
     rows = [json.loads(line) for line in (tmp_path / "clean" / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["output"] for row in rows] == ["The dog left.", "The cat slept."]
     (change,) = [json.loads(line) for line in (tmp_path / "clean" / "changes.jsonl").read_text().splitlines()]
     assert (change["item"], change["codes"], change["after"]) == ("1", ["preamble"], "The dog left.")
-    assert main([*given, "--fix", str(tmp_path / "clean")]) == 2, "nothing is overwritten unasked"
+    assert main([*arguments, "--fix", str(tmp_path / "clean")]) == 2, "nothing is overwritten unasked"
     assert main(["doctor", "--source", str(tmp_path / "src.txt"), str(tmp_path / "clean" / "out.jsonl")]) == 0
 
 

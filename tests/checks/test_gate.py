@@ -15,15 +15,14 @@ import pytest
 import plainly
 from plainly import data
 from plainly.checks import formats
-from plainly.checks.decisions import decide_margin, wilson
+from plainly.checks.decisions import decide_margin, wilson_interval
 from plainly.checks.gate import PRESETS, gate
 from plainly.checks.rules import Limit, Margin, Rules, convert_rules, load_preset, resolve_rules
 from plainly.cli import main
 from plainly.core.errors import PlainlyError
 from plainly.core.evalset import EvalSet
 from plainly.core.sampling import Sampling
-from plainly.scoring.scores import Evaluation, Scores
-from plainly.scoring.signature import Signature
+from plainly.scoring.scores import Evaluation, Scores, Signature
 
 DAY = datetime.date(2026, 1, 1)
 SOURCE = "The municipal authority resolved to discontinue the nocturnal bus service."
@@ -102,7 +101,7 @@ def test_init_writes_a_file_that_the_gate_reads(tmp_path: Path, capsys: pytest.C
         assert "#" in text
         (tmp_path / "rules.toml").write_text(text, encoding="utf-8")
         status = main(["gate", "--demo", "truncate", "--rules", str(tmp_path / "rules.toml")])
-        assert status == (2 if name == "never-worse" else 1), "without a baseline nobody can be worse"
+        assert status == (2 if name == "never-worse" else 1), "without a baseline no output can be worse"
         capsys.readouterr()
 
 
@@ -117,6 +116,7 @@ def test_rules_for_the_corpus_are_decided_by_the_interval() -> None:
     assert gate(**_demo("editor"), require=["sari >= 61"], undecided="pass").passed
 
 
+@pytest.mark.long
 def test_as_many_items_as_are_needed_decide_four_times_in_five() -> None:
     rule = "edits.kept >= 0.72"
     evalset, outputs = data.demo()
@@ -127,21 +127,21 @@ def test_as_many_items_as_are_needed_decide_four_times_in_five() -> None:
     rng = np.random.default_rng(0)
     settled = 0
     for _ in range(40):
-        chosen = rng.integers(len(evalset), size=undecided.needs)
-        again = {"sources": [evalset.sources[i] for i in chosen], "outputs": [outputs["noisy"][i] for i in chosen]}
+        items = rng.integers(len(evalset), size=undecided.needs)
+        again = {"sources": [evalset.sources[i] for i in items], "outputs": [outputs["noisy"][i] for i in items]}
         settled += gate(**again, require=[rule], sampling=Sampling(resamples=200)).verdicts[0].outcome != "cannot tell"
     assert 24 <= settled <= 39
 
 
 def test_a_share_of_nothing_has_an_interval_too() -> None:
-    """0 of 20 is no proof that there are fewer than 1 %: the bootstrap alone would say so."""
+    """0 of 20 does not prove that there are fewer than 1 %: the bootstrap alone would say so."""
     sources = [f"{SOURCE} {number}" for number in range(20)]
     outputs = [f"{GOOD} {number}" for number in range(20)]
     (verdict,) = gate(sources=sources, outputs={"A": outputs}, require=["edits.copies <= 1%"]).verdicts
     assert verdict.outcome == "cannot tell"
-    assert verdict.high == pytest.approx(wilson(0, 20, level=0.95)[1])
-    assert wilson(0, 20, level=0.95) == (0.0, pytest.approx(0.1611, abs=1e-4))
-    assert wilson(8, 20, level=0.95) == pytest.approx((0.2188, 0.6134), abs=1e-4)  # statsmodels' proportion_confint
+    assert verdict.high == pytest.approx(wilson_interval(0, 20, level=0.95)[1])
+    assert wilson_interval(0, 20, level=0.95) == (0.0, pytest.approx(0.1611, abs=1e-4))
+    assert wilson_interval(8, 20, level=0.95) == pytest.approx((0.2188, 0.6134), abs=1e-4)  # statsmodels
 
 
 def test_not_worse_than_a_baseline_needs_proof() -> None:
@@ -153,7 +153,7 @@ def test_not_worse_than_a_baseline_needs_proof() -> None:
     assert lower.outcome != "holds" or lower.value <= 0.1, "of FKGL, less is better"
     with pytest.raises(PlainlyError, match="baseline"):
         gate(**systems, not_worse_than=["nobody:sari:1"])
-    with pytest.raises(PlainlyError, match="nothing to judge"):
+    with pytest.raises(PlainlyError, match="baseline"):
         gate(**_demo("editor"), not_worse_than=["editor:sari:1"])
 
 
@@ -293,9 +293,9 @@ def test_one_pair_in_a_service() -> None:
     assert not outcome
     assert outcome.findings[0].rule == "markdown"
     assert plainly.check("", source=SOURCE).findings[0].rule == "empty"
-    with pytest.raises(PlainlyError, match="text= is a text, not None"):
+    with pytest.raises(PlainlyError, match="text="):
         plainly.check(None, source=SOURCE)  # type: ignore[arg-type]
-    with pytest.raises(PlainlyError, match="source= is a text"):
+    with pytest.raises(PlainlyError, match="source="):
         plainly.check(GOOD, source=[SOURCE])  # type: ignore[arg-type]
 
 

@@ -19,6 +19,7 @@ import pytest
 
 from conftest import ROOT
 from fences import fences
+from plainly.core.errors import BadInput
 from plainly.scoring.harnesses import SariMetric, SariScore
 
 FILES = {fence.title: fence.body for fence in fences(ROOT / "docs" / "integrations.md") if fence.title}
@@ -63,6 +64,7 @@ def test_pytest(tmp_path: Path, bad: bool) -> None:
     assert ("preamble" in done.stdout) is bad
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("bad", [False, True])
 def test_pre_commit(tmp_path: Path, bad: bool) -> None:
     pytest.importorskip("pre_commit")
@@ -85,10 +87,10 @@ def test_github_action(tmp_path: Path, bad: bool) -> None:
     yaml = pytest.importorskip("yaml")
     _project(tmp_path, ".github/workflows/texts.yml", bad=bad)
     workflow = yaml.safe_load((tmp_path / ".github/workflows/texts.yml").read_text(encoding="utf-8"))
-    given = workflow["jobs"]["gate"]["steps"][-1]["with"]
+    inputs = workflow["jobs"]["gate"]["steps"][-1]["with"]
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-    assert set(given) <= set(action["inputs"])
-    values = {name: str(given.get(name, about.get("default", ""))) for name, about in action["inputs"].items()}
+    assert set(inputs) <= set(action["inputs"])
+    values = {name: str(inputs.get(name, about.get("default", ""))) for name, about in action["inputs"].items()}
     status = 0
     for step in action["runs"]["steps"]:
         filled = {
@@ -115,7 +117,7 @@ def test_the_promptfoo_assertion() -> None:
     assert "preamble" in stopped["reason"]
 
 
-@pytest.mark.long
+@pytest.mark.system
 @pytest.mark.parametrize("bad", [False, True])
 def test_promptfoo_itself(tmp_path: Path, bad: bool) -> None:
     if shutil.which("promptfoo") is None:
@@ -178,5 +180,5 @@ def test_sari_stands_in_for_that_of_other_harnesses(tmp_path: Path) -> None:
     batches.update(["x"], [["y"]], ["z"])
     assert batches.compute() < first
     batches.reset()
-    with pytest.raises(Exception, match="nothing to score"):
+    with pytest.raises(BadInput):
         batches.compute()

@@ -15,7 +15,7 @@ import pytest
 
 from plainly import data
 from plainly.cli import main
-from plainly.cli.inputs import split_references
+from plainly.cli.options import split_references
 from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.scoring.score_file import open_saved
@@ -35,8 +35,8 @@ def files(tmp_path: Path) -> Path:
 
 def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
     assert main([*arguments, "--json"]) == 0
-    found: dict[str, object] = json.loads(capsys.readouterr().out)
-    return found
+    payload: dict[str, object] = json.loads(capsys.readouterr().out)
+    return payload
 
 
 def _values(payload: dict[str, object], spec: str) -> dict[str, float]:
@@ -92,22 +92,12 @@ def test_tables_give_the_same_numbers(suffix: str, tmp_path: Path, capsys: pytes
     assert _values(_json(capsys, "score", str(path), "-m", "sari"), "sari") == pytest.approx(demo)
 
 
-def test_stdin_is_an_output(files: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "plainly",
-        "score",
-        "-",
-        "--source",
-        "src.txt",
-        "--references",
-        "ref.*.txt",
-        "--json",
-    ]
-    with (files / "editor.txt").open("rb") as stdin:
-        done = subprocess.run(command, cwd=files, stdin=stdin, capture_output=True, check=True)
-    assert json.loads(done.stdout)["systems"][0]["scores"]["sari"]["value"] > 40
+def test_stdin_is_an_output(files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(files)
+    with (files / "editor.txt").open(encoding="utf-8") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        payload = _json(capsys, "score", "-", "--source", "src.txt", "--references", "ref.*.txt")
+    assert next(iter(_values(payload, "sari").values())) > 40
 
 
 def test_a_named_set_and_a_named_system(mirror: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,12 +149,12 @@ def test_segments_average_as_they_should(suffix: str, tmp_path: Path, capsys: py
 def test_saved_rows_give_the_scores_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "scores.npz"
     payload = _json(capsys, "score", "--demo", "-m", "sari,bleu,fkgl", "--save", str(target))
-    found = open_saved(str(target))
-    assert found.evalset.groups is not None
+    saved = open_saved(str(target))
+    assert saved.evalset.groups is not None
     for spec in ("sari", "bleu", "fkgl"):
-        assert {system: float(found[system][spec]) for system in found} == pytest.approx(_values(payload, spec))
+        assert {system: float(saved[system][spec]) for system in saved} == pytest.approx(_values(payload, spec))
     (tmp_path / "other.npz").write_bytes(b"not scores")
-    with pytest.raises(BadInput, match="not a file of saved scores"):
+    with pytest.raises(BadInput, match=r"other\.npz"):
         open_saved(str(tmp_path / "other.npz"))
 
 
@@ -237,8 +227,8 @@ def test_references_are_told_from_outputs_after_a_shell_expanded_them(capsys: py
     assert split_references(["asset.test.simp.0", "asset.test.simp.1", "ACCESS"])[1] == ["ACCESS"]
     assert split_references(["ref.a.txt", "ref.b.txt", "out.txt"])[1] == ["out.txt"]
     assert split_references(["gold.txt", "system.txt", "other.txt"]) == (["gold.txt"], ["system.txt", "other.txt"])
-    assert "as references" in capsys.readouterr().err
-    with pytest.raises(BadInput, match="Put the outputs first"):
+    assert "gold.txt" in capsys.readouterr().err
+    with pytest.raises(BadInput, match="--references"):
         split_references(["ref1.txt", "ref2.txt"])
 
 
@@ -255,14 +245,14 @@ def test_metrics_are_listed_and_explained(capsys: pytest.CaptureFixture[str]) ->
     explained = _json(capsys, "metrics", "sari", "--explain", "--demo", "editor", "noisy")
     scores = {each["spec"]: each["scores"] for each in explained["variants"]}  # type: ignore[attr-defined]
     assert scores["sari(variant=hf)"]["a copy of the source"] > scores["sari"]["a copy of the source"]
-    assert any("spread" in paragraph for paragraph in explained["explanation"])  # type: ignore[attr-defined]
+    assert explained["explanation"]
 
 
 def test_advice_is_given_once_and_can_be_silenced(capsys: pytest.CaptureFixture[str]) -> None:
     main(["score", "--demo", "-m", "fkgl,bleu"])
-    shown = capsys.readouterr()
-    assert shown.err.count("FKGL only sees") == 1
-    assert shown.err.count("not suitable for ranking") == 1
+    printed = capsys.readouterr()
+    assert printed.err.count("FKGL only sees") == 1
+    assert printed.err.count("not suitable for ranking") == 1
     main(["score", "--demo", "-m", "fkgl,bleu", "--no-advice"])
     assert "FKGL only sees" not in capsys.readouterr().err
 
@@ -271,8 +261,8 @@ def test_the_overview_names_every_command(capsys: pytest.CaptureFixture[str]) ->
     from plainly.cli import commands
 
     assert main([]) == 0
-    shown = capsys.readouterr().out
-    assert all(command in shown for command in commands())
+    overview = capsys.readouterr().out
+    assert all(command in overview for command in commands())
     assert main(["--version"]) == 0
 
 
@@ -288,7 +278,7 @@ def test_a_program_named_in_a_file_of_scores_is_never_run(tmp_path: Path, capsys
     assert not ran.exists()
     evaluation = open_saved(saved)
     command = next(metric for spec, metric in evaluation.metrics.items() if spec.startswith("command"))
-    with pytest.raises(BadInput, match="not run"):
+    with pytest.raises(BadInput, match="command"):
         command.measure(evaluation.evalset, ["x"])
 
 
@@ -300,7 +290,7 @@ def test_no_output_is_an_input_and_nothing_of_others_is_overwritten(
     precious = tmp_path / name
     precious.write_text("precious")
     assert main(["score", "--demo", "-m", "fkgl", option, str(precious)]) == 2
-    assert "not a file that plainly wrote" in capsys.readouterr().err
+    assert str(precious) in capsys.readouterr().err
     assert precious.read_text() == "precious"
     if option != "--set-aside":  # the demo has no rows to set aside
         assert main(["score", "--demo", "-m", "fkgl", option, str(precious), "--force"]) == 0
@@ -310,7 +300,7 @@ def test_no_output_is_an_input_and_nothing_of_others_is_overwritten(
     link = tmp_path / ("link.npz" if option == "--save" else "link.csv" if option == "--segments" else "link.jsonl")
     link.symlink_to(table)
     assert main(["score", str(table), "-m", "fkgl", option, str(link), "--force"]) == 2
-    assert "is one of the files that are read" in capsys.readouterr().err
+    assert str(link) in capsys.readouterr().err
     assert table.read_text() == '{"output": "A cat sat."}\n'
 
 
@@ -334,6 +324,6 @@ def test_files_keep_their_links_and_permissions(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o600
     write_whole("/dev/null", "nothing is replaced")
     assert not Path("/dev/null").is_file()
-    with pytest.raises(BadInput, match="unchanged"):
+    with pytest.raises(BadInput, match="/dev/full"):
         write_whole("/dev/full", "x" * 10)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "new"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,9 +12,9 @@ import pytest
 from plainly.cli import commands, main
 from plainly.cli.completion import script
 from plainly.cli.options import command_parser
-from plainly.cli.show import _print_rich
+from plainly.cli.show import print_table
 from plainly.core.result import Table
-from plainly.core.tables import display_width, fitted
+from plainly.core.tables import display_width, fit_columns
 
 WIDE = Table(
     ("system", "sari", "add", "keep", "bleu", "fkgl"),
@@ -27,7 +28,7 @@ WIDE = Table(
 
 @pytest.mark.parametrize("width", [30, 40, 60, 80, 200])
 def test_tables_fit_the_terminal(width: int) -> None:
-    parts = fitted(WIDE, width)
+    parts = fit_columns(WIDE, width)
     for part in parts:
         widths = [
             max(display_width(row[column]) for row in (part.header, *part.rows)) for column in range(len(part.header))
@@ -35,9 +36,9 @@ def test_tables_fit_the_terminal(width: int) -> None:
         assert sum(widths) + 3 * (len(widths) - 1) <= max(width, 35), "a part has two columns at least"
         assert part.header[0] == "system"
         assert len(part.rows) == 3
-    shown = {name for part in parts for name in part.header}
-    assert {"system", "sari", "bleu", "fkgl"} <= shown, "only parts may be left out"
-    left_out = set(WIDE.header) - shown
+    columns = {name for part in parts for name in part.header}
+    assert {"system", "sari", "bleu", "fkgl"} <= columns, "only parts may be left out"
+    left_out = set(WIDE.header) - columns
     assert left_out in (set(), {"add", "keep"})
     assert bool(left_out) == ("add, keep" in " ".join(parts[-1].notes)), "what is left out is said"
     assert (parts == [WIDE]) == (width >= 74)
@@ -47,8 +48,10 @@ def test_a_table_that_just_fits_is_printed_without_folding(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "74")
-    _print_rich(WIDE)
-    lines = capsys.readouterr().out.splitlines()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_table(WIDE)
+    lines = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out).splitlines()
     assert max(map(len, lines)) == 74
     assert [line.split()[:3] for line in lines[2:]] == [["system", str(k), "40.00"] for k in range(3)]
 
@@ -79,20 +82,20 @@ def test_plainly_alone_says_what_one_can_ask(capsys: pytest.CaptureFixture[str])
 def test_bash_completes(tmp_path: Path) -> None:
     (tmp_path / "plainly.bash").write_text(script("bash"), encoding="utf-8")
 
-    def completed(*words: str) -> list[str]:
+    def complete(*words: str) -> list[str]:
         line = " ".join(f"'{word}'" for word in words)
         command = (
             f"source plainly.bash; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _plainly; echo ${{COMPREPLY[@]}}"
         )
-        done = subprocess.run(["bash", "-c", command], cwd=tmp_path, text=True, capture_output=True, check=True)
-        return done.stdout.split()
+        process = subprocess.run(["bash", "-c", command], cwd=tmp_path, text=True, capture_output=True, check=True)
+        return process.stdout.split()
 
-    assert completed("plainly", "comp") == ["compare", "completion"]
-    assert completed("plainly", "score", "--no-int") == ["--no-intervals"]
-    assert "sari" in completed("plainly", "score", "-m", "sa")
-    assert completed("plainly", "score", "-t", "asset/t") == ["asset/test"]
-    assert completed("plainly", "studio", "ser") == ["serve"]
-    assert completed("plainly", "score", "plainly.b") == ["plainly.bash"]
+    assert complete("plainly", "comp") == ["compare", "completion"]
+    assert complete("plainly", "score", "--no-int") == ["--no-intervals"]
+    assert "sari" in complete("plainly", "score", "-m", "sa")
+    assert complete("plainly", "score", "-t", "asset/t") == ["asset/test"]
+    assert complete("plainly", "studio", "ser") == ["serve"]
+    assert complete("plainly", "score", "plainly.b") == ["plainly.bash"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
@@ -101,19 +104,19 @@ def test_other_shells_read_their_script(shell: str, tmp_path: Path) -> None:
         pytest.skip(f"{shell} is not installed")
     path = tmp_path / "script"
     path.write_text(script(shell), encoding="utf-8")
-    done = subprocess.run([shell, "-n", str(path)], text=True, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run([shell, "-n", str(path)], text=True, capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr
     if shell == "fish":
         command = f"source {path}; complete -C 'plainly score --no-int'"
-        done = subprocess.run(["fish", "-c", command], text=True, capture_output=True, check=True)
-        assert "--no-intervals" in done.stdout
+        process = subprocess.run(["fish", "-c", command], text=True, capture_output=True, check=True)
+        assert "--no-intervals" in process.stdout
 
 
 def test_strict_holds_wherever_it_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     from plainly.core.result import Listing, Note
-    from plainly_lab.grids import run
+    from plainly_lab import grids
 
-    warned = Listing({}, (), prose="done", warned=(Note("Something is odd.", "warning", code="odd"),))
-    monkeypatch.setattr(run, "grid", lambda *config, **settings: warned)
+    listing = Listing({}, (), prose="done", problems=(Note("Something is odd.", "warning", code="odd"),))
+    monkeypatch.setattr(grids, "grid", lambda *config, **settings: listing)
     assert main(["grid", "grid.toml"]) == 0
     assert main(["grid", "grid.toml", "--strict"]) == 1

@@ -11,7 +11,7 @@ from plainly.cli import commands, main
 
 COMMAND = '''
 """``plainly shout``: count capital letters."""
-from plainly.cli.show import add_formats
+from plainly.cli.options import add_formats
 from plainly.core.errors import BadInput
 from plainly.core.result import Listing
 
@@ -68,14 +68,14 @@ def test_a_broken_command_disables_nothing_else(
 ) -> None:
     _install(tmp_path, monkeypatch, name, BROKEN[name])
     assert main(["--help"]) == 0
-    shown = capsys.readouterr().out
-    assert "plainly score" in shown
-    assert f"plainly {name}" in shown
-    assert "(cannot be loaded: " in shown
+    help_text = capsys.readouterr().out
+    assert "plainly score" in help_text
+    assert f"plainly {name}" in help_text
+    assert "(cannot be loaded: " in help_text
     assert main(["metrics", "sari"]) == 0
     capsys.readouterr()
     if name != "silent":
         assert main([name]) == 2
-        told = capsys.readouterr().err
-        assert f"The command '{name}' cannot be loaded from plugin_command_{name}" in told
-        assert told.count("\n") == 1
+        error = capsys.readouterr().err
+        assert f"The command '{name}' cannot be loaded from plugin_command_{name}" in error
+        assert error.count("\n") == 1

@@ -17,7 +17,7 @@ from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
 from plainly.scoring.evaluate import evaluate
-from plainly.scoring.signature import Signature, reference_range
+from plainly.scoring.scores import Signature, reference_range
 
 # Metrics that need more than text (a model file, a command) say what a contract test can use instead.
 SPECS: dict[str, str] = {
@@ -78,11 +78,11 @@ OUTPUTS = (
 
 def _metric(text: str) -> Metric:
     try:
-        found = registry.metric(text)
-        found.measure(_evalset()[:1], OUTPUTS[:1])
-    except (MissingExtra, DataUnavailable) as missing:  # published weights are nobody's to ship
+        metric = registry.metric(text)
+        metric.measure(_evalset()[:1], OUTPUTS[:1])
+    except (MissingExtra, DataUnavailable) as missing:  # published weights are not shipped with the package
         pytest.skip(str(missing))
-    return found
+    return metric
 
 
 def _evalset() -> EvalSet:
@@ -171,7 +171,7 @@ def test_no_items_give_no_rows_and_an_undefined_score(metric: Metric) -> None:
     ],
 )
 def test_strange_outputs_do_not_break_it(metric: Metric, change: Callable[[str], str]) -> None:
-    outputs = [change(source)[:10_000] for source in SOURCES]
+    outputs = [change(source)[:10_000] for source in SOURCES[:2]] + list(OUTPUTS[2:])
     rows = metric.measure(_evalset(), outputs)
     assert np.isfinite(rows).all()
     scores = metric.score(rows)
@@ -191,11 +191,11 @@ def test_what_it_needs_is_asked_for(metric: Metric) -> None:
     name = repr(metric)
     bare = EvalSet.of(items=len(OUTPUTS))
     if metric.needs and not metric.needs_of:
-        with pytest.raises(BadInput, match=r"no sources were given|none were given"):
+        with pytest.raises(BadInput, match=r"sources=|references="):
             evaluate(bare, {"": OUTPUTS}, [name])
     else:
         assert evaluate(bare, {"": OUTPUTS}, [name], sampling=None)[""][name].rows.shape[0] == len(OUTPUTS)
-    with pytest.raises(BadInput, match="5 outputs for 6 items"):
+    with pytest.raises(BadInput, match=r"short.*\b5\b.*\b6\b"):
         evaluate(_evalset(), {"short": OUTPUTS[:5]}, [name])
 
 
@@ -207,8 +207,8 @@ def test_parts_of_any_split_add_up(order: list[int], cut: int) -> None:
         metric = registry.metric(text)
         whole = metric.measure(evalset, OUTPUTS).sum(axis=0)
         parts = np.zeros_like(whole)
-        for chosen in (order[:cut], order[cut:]):
-            parts = parts + metric.measure(evalset[chosen], [OUTPUTS[i] for i in chosen]).sum(axis=0)
+        for items in (order[:cut], order[cut:]):
+            parts = parts + metric.measure(evalset[items], [OUTPUTS[i] for i in items]).sum(axis=0)
         np.testing.assert_allclose(parts, whole, rtol=1e-12, atol=1e-12)
 
 

@@ -48,19 +48,19 @@ READERS = (
 
 
 @pytest.mark.parametrize("arguments", READERS)
-def test_a_pipe_that_nobody_writes_to_is_not_waited_for(
+def test_a_pipe_without_a_writer_is_not_waited_for(
     arguments: str, fifo: Path, short: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(fifo.parent)
     for suffix in (".npz", ".csv", ".ods"):
         os.mkfifo(f"{fifo}{suffix}")
-    started = time.monotonic()
+    start = time.monotonic()
     try:
         status: object = main(arguments.format(fifo).split())
     except SystemExit as refused:
         status = refused.code
     assert status == 2
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - start < 20
     assert capsys.readouterr().err.count("\n") >= 1
 
 
@@ -80,9 +80,7 @@ def test_an_endless_program_is_stopped(tmp_path: Path, short: None, capsys: pyte
     program.write_text("#!/bin/sh\nsleep 600\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     assert main(["score", "--demo", "editor", "-m", f"command(run={program})"]) == 2
-    assert "did not end within 1 seconds and was stopped. To wait longer: PLAINLY_LIMITS=command=" in (
-        capsys.readouterr().err
-    )
+    assert "PLAINLY_LIMITS=command=" in capsys.readouterr().err
 
 
 def test_a_bucket_that_does_not_answer_is_given_up(
@@ -97,7 +95,7 @@ def test_a_bucket_that_does_not_answer_is_given_up(
 
     monkeypatch.setattr(fs, "FileSystem", Silent)
     assert main(["score", "s3://nowhere/corpus", "-m", "fkgl"]) == 2
-    assert "s3://nowhere/corpus did not answer within 1 seconds." in capsys.readouterr().err
+    assert "s3://nowhere/corpus" in capsys.readouterr().err
 
 
 def _zip(name: str, size: int) -> bytes:
@@ -141,8 +139,8 @@ def test_what_is_too_large_unpacked_is_refused(
     path.write_bytes(BOMBS[name]())
     command = {".npz": "compare", ".xlsx": "meta", ".ods": "meta"}.get(path.suffix, "score")
     assert main([command, str(path), *(["-m", "fkgl"] if command == "score" else [])]) == 2
-    said = capsys.readouterr().err
-    assert re.search(r"bytes; the limit is 1,000,000\. .*PLAINLY_LIMITS=file=", said), said
+    error = capsys.readouterr().err
+    assert re.search(r"1,000,000\b.*PLAINLY_LIMITS=file=", error), error
 
 
 def test_a_line_that_is_too_long_is_refused_wherever_it_comes_from(
@@ -152,11 +150,11 @@ def test_a_line_that_is_too_long_is_refused_wherever_it_comes_from(
     path.write_text("A cat.\n" + "x" * 600_000 + "\n")
     for more in (["--engine", "memory"], ["--engine", "local", "--processes", "1"]):
         assert main(["score", str(path), "-m", "length", *more]) == 2
-        assert "has 600,000 characters; the limit is 500,000. Is a line end missing?" in capsys.readouterr().err
+        assert "PLAINLY_LIMITS=text=600000" in capsys.readouterr().err
 
 
 def test_a_device_without_end_is_refused(short: None) -> None:
-    with pytest.raises(BadInput, match="/dev/zero is a device, not a file"):
+    with pytest.raises(BadInput, match="/dev/zero"):
         read_whole("/dev/zero")
 
 

@@ -1,4 +1,4 @@
-"""Every option of every command that takes a number: what makes no sense is refused in a sentence, at the door."""
+"""Every option of every command that takes a number: values that make no sense are refused in a sentence."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import argparse
 import pytest
 
 from plainly.cli import commands, load_command, main
+from plainly.cli.options import number
 
 _WHOLE = ("-1", "-99999999999999999999", "99999999999999999999", "1e400", "nan", "inf", "x", "", "0.5")
 
@@ -21,13 +22,13 @@ def _options() -> dict[tuple[str, ...], list[argparse.Action]]:
         parsers = {(command, name): sub for action in inner for name, sub in action.choices.items()} or {
             (command,): parser
         }
-        for words, chosen in parsers.items():
-            numbers[words] = [action for action in chosen._actions if _is_number(action)]
+        for words, inner_parser in parsers.items():
+            numbers[words] = [action for action in inner_parser._actions if _is_number(action)]
     return {words: actions for words, actions in numbers.items() if actions}
 
 
 def _is_number(action: argparse.Action) -> bool:
-    return "number.<locals>" in getattr(action.type, "__qualname__", "")
+    return isinstance(action.type, number)
 
 
 OPTIONS = _options()
@@ -38,8 +39,8 @@ def test_no_option_reads_numbers_in_another_way() -> None:
         parser = argparse.ArgumentParser(prog=command)
         load_command(command).configure(parser)
         inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-        for chosen in [parser, *(sub for action in inner for sub in action.choices.values())]:
-            plain = [action.dest for action in chosen._actions if action.type in (int, float)]
+        for each in [parser, *(sub for action in inner for sub in action.choices.values())]:
+            plain = [action.dest for action in each._actions if action.type in (int, float)]
             assert not plain, f"{command}: {plain}; use options.number"
     assert len(OPTIONS) > 8
 
@@ -51,9 +52,9 @@ def test_numbers_that_make_no_sense_are_refused(words: tuple[str, ...], capsys: 
         for value in ("nan", "inf", "1e400", "x", "") if _takes(action, "0.5") else _WHOLE:
             typed = [flag, value] if not value.startswith("-") else [f"{flag}{'=' * flag.startswith('--')}{value}"]
             assert main([*words, *typed]) == 2, (flag, value)
-            said = capsys.readouterr().err
-            assert said.startswith(f"plainly: {flag} is a "), said
-            assert said.count("\n") == 1
+            error = capsys.readouterr().err
+            assert error.startswith(f"plainly: {flag} is a "), error
+            assert error.count("\n") == 1
 
 
 def _takes(action: argparse.Action, text: str) -> bool:
@@ -81,5 +82,5 @@ def _takes(action: argparse.Action, text: str) -> bool:
 def test_nothing_is_no_count(arguments: str, tmp_path, monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.chdir(tmp_path)
     assert main(arguments.split()) == 2
-    assert "is a whole number of at least 1 and at most 1,000,000,000, not" in capsys.readouterr().err
+    assert arguments.split()[-2] in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -189,12 +189,12 @@ def test_the_same_sentences_in_other_clothes() -> None:
 
 @pytest.mark.mirror
 def test_a_choice_of_items_keeps_the_ids_of_the_whole() -> None:
-    chosen, whole = data.load("assetann/lexical"), data.load("asset/test")
+    subset, whole = data.load("assetann/lexical"), data.load("asset/test")
     place = {identifier: at for at, identifier in enumerate(whole.ids)}
-    assert len(chosen) < len(whole)
-    assert [whole.sources[place[identifier]] for identifier in chosen.ids] == list(chosen.sources)
+    assert len(subset) < len(whole)
+    assert [whole.sources[place[identifier]] for identifier in subset.ids] == list(subset.sources)
     outputs = data.outputs("asset/test", "ACCESS")
-    assert data.outputs("assetann/lexical", "ACCESS") == tuple(outputs[place[identifier]] for identifier in chosen.ids)
+    assert data.outputs("assetann/lexical", "ACCESS") == tuple(outputs[place[identifier]] for identifier in subset.ids)
 
 
 @pytest.mark.mirror
@@ -241,7 +241,7 @@ def test_what_cannot_be_scored_says_so() -> None:
         data.load("asset/ratings")
     with pytest.raises(BadInput, match="levels"):
         data.system_names("cefr-sp/score")
-    with pytest.raises(BadInput, match="no table"):
+    with pytest.raises(BadInput, match="evalset"):
         data.table("asset/test")
 
 

@@ -47,8 +47,8 @@ def test_list_by_kind_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert plainly_data("list", "--kind", "outputs", "--json") == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["schema"] == "plainly.data/1"
-    assert {found["kind"] for found in answer["sets"]} == {"outputs"}
-    assert {found["name"] for found in answer["sets"]} >= {"outputs/easse", "outputs/muss"}
+    assert {entry["kind"] for entry in answer["sets"]} == {"outputs"}
+    assert {entry["name"] for entry in answer["sets"]} >= {"outputs/easse", "outputs/muss"}
     assert set(answer["sets"][0]) == {"name", "kind", "title", "items", "bytes", "licence", "here"}
 
 
@@ -65,12 +65,12 @@ def test_info(capsys: pytest.CaptureFixture[str]) -> None:
 def test_info_as_json_for_every_set(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert plainly_data("info", name, "--json") == 0
     answer = json.loads(capsys.readouterr().out)
-    card, found = data.card(name), answer["set"]
+    card, entry = data.card(name), answer["set"]
     assert answer["schema"] == "plainly.data/1"
-    assert found["name"] == name
-    assert [file["url"] for file in found["files"]] == [file.url for file in card.files]
-    assert {"sha256", "size", "role", "system", "path"} <= set(found["files"][0])
-    assert found["citation"].startswith("@")
+    assert entry["name"] == name
+    assert [file["url"] for file in entry["files"]] == [file.url for file in card.files]
+    assert {"sha256", "size", "role", "system", "path"} <= set(entry["files"][0])
+    assert entry["citation"].startswith("@")
 
 
 def test_get_says_where_the_files_are(mirror: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,14 +80,14 @@ def test_get_says_where_the_files_are(mirror: Path, capsys: pytest.CaptureFixtur
     assert [row[0] for row in rows] == ["asset/test", "outputs/easse", "outputs/muss"]
     assert rows[0][1:5] == ["11", "398", "KB", "CC-BY-NC-4.0"]
     assert Path(rows[0][5]).is_relative_to(mirror)
-    assert err == "Every file is what its card says.\n"
+    assert len(err.splitlines()) == 1
 
 
 def test_get_as_json(mirror: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert plainly_data("get", "pwkp/test", "--json") == 0
-    (found,) = json.loads(capsys.readouterr().out)["sets"]
-    assert found["here"] is True
-    assert [Path(path).name for path in found["paths"]] == ["pwkp.test.orig", "pwkp.test.simp"]
+    (entry,) = json.loads(capsys.readouterr().out)["sets"]
+    assert entry["here"] is True
+    assert [Path(path).name for path in entry["paths"]] == ["pwkp.test.orig", "pwkp.test.simp"]
 
 
 @pytest.mark.mirror

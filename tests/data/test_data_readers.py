@@ -15,7 +15,7 @@ from plainly import data
 from plainly.core.errors import BadInput
 from plainly.data.card import Card, File, Local
 from plainly.data.readers import csv_table, lines, numbered_lines, read_lines
-from plainly.io.workbooks import read_cells
+from plainly.io.tables import read_cells
 
 CARD = Card("a/b", "evalset", "t", "d", "unknown", "", "", "", "lines", 2, ())
 TABLES = [
@@ -48,9 +48,9 @@ def test_unicode_separators_do_not_shift_lines() -> None:
 
 
 def test_a_wrong_number_of_lines_is_named() -> None:
-    with pytest.raises(BadInput, match="has 3 lines, but its card promises 2"):
+    with pytest.raises(BadInput, match=r"3 lines.* 2"):
         read_lines(local("a\nb\nc\n"), 2)
-    with pytest.raises(BadInput, match="has 1 lines"):
+    with pytest.raises(BadInput, match="1 lines"):
         read_lines(local("a\n"), 2)
     assert read_lines(local("a\nb\n\n"), 2) == ["a", "b"]
 
@@ -82,7 +82,7 @@ def test_sheets_repeat_cells_and_rows() -> None:
 
 @pytest.mark.parametrize("content", [b"no zip", opendocument("")[:400]], ids=["text", "cut off"])
 def test_what_is_no_sheet_is_refused(content: bytes) -> None:
-    with pytest.raises(BadInput, match=r"b\.ods is not a sheet that can be read: .*Save it again as \.ods or \.xlsx"):
+    with pytest.raises(BadInput, match=r"b\.ods .*\.ods or \.xlsx"):
         read_cells(content, "b.ods")
 
 
@@ -172,5 +172,5 @@ def test_levels() -> None:
 @pytest.mark.mirror
 def test_annotation_files_by_role() -> None:
     paths = data.paths("assetann/annotations")
-    assert {role: len(found) for role, found in paths.items()} == {"alignment": 10, "source": 1, "reference": 10}
+    assert {role: len(files) for role, files in paths.items()} == {"alignment": 10, "source": 1, "reference": 10}
     assert [path.name for path in paths["alignment"]] == [f"asset.simp.{k}.aln" for k in range(10)]

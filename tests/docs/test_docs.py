@@ -18,6 +18,7 @@ from fences import fences
 from plainly.cli import commands, main
 from plainly.cli.options import command_parser
 from plainly.core import registry
+from plainly.typology.vocabulary import operations
 
 DOCS = sorted((ROOT / "docs").glob("**/*.md"))
 ALL_TEXT = "\n".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *DOCS])
@@ -64,21 +65,31 @@ def test_the_examples_in_docstrings_run() -> None:
     assert attempted > 0
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *DOCS], ids=lambda path: path.name)
+DEMO_OUTPUTS = [
+    (path.name, match[1], output)
+    for path in [ROOT / "README.md", *DOCS]
+    for block in fences(path)
+    if (match := DEMO_COMMAND.match(block.body)) and (output := block.body[match.end() :].strip("\n"))
+]
+
+
+@pytest.mark.parametrize(("page", "command", "expected"), DEMO_OUTPUTS)
 def test_commands_on_the_demo_print_what_the_page_shows(
-    path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str,
+    command: str,
+    expected: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A block that begins with ``$ plainly … --demo`` is followed by exactly what the command prints (to stdout)."""
     monkeypatch.chdir(tmp_path)  # some commands write files
-    for block in fences(path):
-        shown = DEMO_COMMAND.match(block.body)
-        if shown is None:
-            continue
-        expected = block.body[shown.end() :].strip("\n")
-        assert main(shlex.split(shown[1])[1:]) == 0
-        printed = capsys.readouterr().out.strip("\n")
-        if expected:
-            assert printed == expected, f"{path.name} shows other output for: {shown[1]}"
+    assert main(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out.strip("\n") == expected, f"{page} shows other output for: {command}"
+
+
+def test_pages_show_outputs_of_the_demo() -> None:
+    assert {"README.md", "tour.md", "score.md", "compare.md"} <= {page for page, _, _ in DEMO_OUTPUTS}
 
 
 def test_the_changelog_names_the_version() -> None:
@@ -93,3 +104,22 @@ def test_the_packages_that_the_architecture_names_exist_and_are_all() -> None:
         assert importlib.util.find_spec(name) is not None, f"docs/architecture.md names {name}, which does not exist"
     packages = {f"plainly.{info.name}" for info in pkgutil.iter_modules(plainly.__path__) if info.name != "__main__"}
     assert packages | {"plainly_lab", "plainly_studio"} <= named
+
+
+def test_the_glossary_explains_every_operation_code() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    for operation in operations():
+        assert f"| `{operation.label}` | {operation.title} |" in text
+
+
+def test_the_architecture_says_where_things_are() -> None:
+    """The ten questions of a newcomer, each answered with modules that exist."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = text.partition("## Where is it?")[2].partition("\n## ")[0]
+    answers = re.findall(r"^\| [^|]+\? \| ([^|]+) \|$", section, re.MULTILINE)
+    assert len(answers) >= 10
+    for answer in answers:
+        modules = re.findall(r"`(src/[^`]+)`", answer)
+        assert modules, f"no module in: {answer}"
+        for module in modules:
+            assert (ROOT / module).exists(), f"docs/architecture.md names {module}, which does not exist"

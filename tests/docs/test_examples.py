@@ -17,7 +17,7 @@ def test_a_notebook_shows_what_it_says(path: Path, tmp_path: Path, monkeypatch: 
     pytest.importorskip("pandas")
     pytest.importorskip("jinja2")
     monkeypatch.chdir(tmp_path)
-    for cell, text in zip(notebook.cells(path), notebook.shown(path), strict=True):
+    for cell, text in zip(notebook.cells(path), notebook.run_cells(path), strict=True):
         assert text == notebook.stored(cell), "".join(cell["source"])
     assert (tmp_path / "report.html").stat().st_size > 100_000
 

@@ -34,7 +34,7 @@ def copy(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.walk
+@pytest.mark.long
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_ends_well_or_says_what_is_missing(
     page: str, copy: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
@@ -57,24 +57,24 @@ def test_every_command_ends_well_or_says_what_is_missing(
 
 
 def _well(entry: dict[str, object]) -> bool:
-    command, code, said = str(entry["command"]), entry["exit"], str(entry["stderr"])
-    if "Traceback" in said or "fault of plainly's" in said:
+    command, code, stderr = str(entry["command"]), entry["exit"], str(entry["stderr"])
+    if "Traceback" in stderr or "fault of plainly's" in stderr:
         return False
     if code == 0 or (code == 1 and any(f"plainly {name}" in command for name in FINDS)):
         return True
     # What is missing is said in a sentence that names it or the way to get it, before anything is printed.
     missing = r"pip install|download|There is no directory|'plainly train' wrote"
-    return code == 2 and re.search(missing, said) is not None and not entry["stdout"]
+    return code == 2 and re.search(missing, stderr) is not None and not entry["stdout"]
 
 
 def _as_shown(entry: dict[str, object]) -> bool:
     """Whether the page shows what the command prints; models round a little otherwise on other processors."""
-    shown, printed = str(entry.get("shown", "")), str(entry["stdout"]).strip("\n")
-    if not shown:
+    on_page, printed = str(entry.get("shown", "")), str(entry["stdout"]).strip("\n")
+    if not on_page:
         return True
-    pairs = zip(_numbers(shown), _numbers(printed), strict=False)
+    pairs = zip(_numbers(on_page), _numbers(printed), strict=False)
     close = all(math.isclose(*pair, rel_tol=0.01, abs_tol=0.011) for pair in pairs)
-    return close and _words(shown) == _words(printed)
+    return close and _words(on_page) == _words(printed)
 
 
 def _words(text: str) -> list[str]:

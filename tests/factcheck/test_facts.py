@@ -1,4 +1,4 @@
-"""Facts as a question, a command and a metric: attacks are seen, what is lost is weighed, places are right."""
+"""Facts as a function, a command and a metric: attacks are found, losses are weighted, positions are right."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_what_is_ignored_is_no_finding() -> None:
     assert {finding.output_words for finding in plainly.facts(**texts, ignore=["turin"]).findings} == {"12"}
     assert not plainly.facts(**texts, ignore=r"Turin|\d+").findings
     assert plainly.metric("facts(ignore=Turin|12)").measure(EvalSet.of(texts["sources"]), texts["outputs"])[0, 0] == 1
-    with pytest.raises(BadSpec, match="not a pattern"):
+    with pytest.raises(BadSpec, match="ignore="):
         plainly.metric("facts(ignore=[a)")
 
 
@@ -113,7 +113,8 @@ def test_the_command_prints_findings_with_their_places(capsys: pytest.CaptureFix
     assert "1885" not in capsys.readouterr().out
 
 
-def test_a_parser_is_used_only_where_asked_for(english: str) -> None:
+@pytest.mark.system
+def test_a_parser_decides_which_words_are_names(english: str) -> None:
     texts = {"sources": ["a runner from norway won."], "outputs": ["a runner from Sweden won."]}
     assert english_pipeline() == english
     assert {finding.kind for finding in plainly.facts(**texts, parser=english).findings} >= {"name"}
@@ -121,8 +122,12 @@ def test_a_parser_is_used_only_where_asked_for(english: str) -> None:
 
 
 def test_long_and_strange_texts_do_not_break_it() -> None:
-    for text in ("", " ", ".", "\x00", "1" * 500, "A" * 5000, "not " * 500, "1985 " * 800, "(" * 50, "é" * 300):
-        plainly.facts(sources=[text, "The year was 1985."], outputs=["The year was 1885.", text])
+    texts = ["", " ", ".", "\x00", "1" * 500, "A" * 5000, "not " * 500, "1985 " * 800, "(" * 50, "é" * 300]
+    right, wrong = ["The year was 1985."] * len(texts), ["The year was 1885."] * len(texts)
+    result = plainly.facts(sources=[*texts, *right], outputs=[*wrong, *texts], model=None)
+    assert len(result.json()["systems"][0]["outputs"]) == 2 * len(texts)
+    with_model = plainly.facts(sources=texts[:5], outputs=[*texts[1:5], "The year was 1885."])
+    assert 0 <= with_model.numbers("")["risk"] <= 1
 
 
 def test_the_model_adds_to_the_risk_and_changes_no_finding() -> None:

@@ -9,29 +9,29 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from plainly.factcheck.finding import SURE
-from plainly.factcheck.pairs import Checked, check_pairs
+from plainly.factcheck.pairs import PairCheck, check_pairs
+from plainly.factcheck.reading import SURE
 
 PAIRS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("pairs.toml").read_text(encoding="utf-8"))["pair"]
 PAGE = ROOT / "docs" / "facts-pairs.md"
 MUCH = 0.3  # of what the source says; less is left out of many a good simplification
 
 
-def _checked(pair: dict[str, Any]) -> Checked:
+def _check(pair: dict[str, Any]) -> PairCheck:
     return check_pairs([pair["source"]], [pair["output"]])[0]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair['about']}-{pair['effect']}-{pair['output'][:30]}")
 def test_what_harms_is_found_and_what_does_not_is_not(pair: dict[str, Any]) -> None:
-    checked = _checked(pair)
+    result = _check(pair)
     if pair["effect"] == "harmless":
-        assert checked.faithful
-        assert pair["about"] != "claim lost" or checked.expected("lost") < MUCH
+        assert result.faithful
+        assert pair["about"] != "claim lost" or result.expect("lost") < MUCH
     elif pair["effect"] == "lost":
-        assert checked.faithful
-        assert checked.expected("lost") >= MUCH
+        assert result.faithful
+        assert result.expect("lost") >= MUCH
     else:
-        assert pair["effect"] in {finding.effect for finding in checked.findings if finding.sure >= SURE}
+        assert pair["effect"] in {finding.effect for finding in result.findings if finding.sure >= SURE}
 
 
 def test_every_kind_has_three_of_each() -> None:
@@ -45,7 +45,7 @@ def test_every_kind_has_three_of_each() -> None:
 
 def test_places_are_where_the_words_stand() -> None:
     for pair in PAIRS:
-        for finding in _checked(pair).findings:
+        for finding in _check(pair).findings:
             for spans, words, text in (
                 (finding.source, finding.source_words, pair["source"]),
                 (finding.output, finding.output_words, pair["output"]),
@@ -60,10 +60,10 @@ def page() -> str:
         lines += [f"## {about.capitalize()}", "", "| | source | output | found |", "|---|---|---|---|"]
         for pair in PAIRS:
             if pair["about"] == about:
-                found = [finding for finding in _checked(pair).findings if finding.sure >= SURE]
-                said = "<br>".join(f"*{finding.effect}*: {finding.message}" for finding in found) or "nothing"
+                findings = [finding for finding in _check(pair).findings if finding.sure >= SURE]
+                messages = "<br>".join(f"*{finding.effect}*: {finding.message}" for finding in findings) or "nothing"
                 mark = "harmless" if pair["effect"] == "harmless" else "harm"
-                lines.append(f"| {mark} | {pair['source']} | {pair['output']} | {said} |")
+                lines.append(f"| {mark} | {pair['source']} | {pair['output']} | {messages} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -73,5 +73,5 @@ def test_the_page_shows_what_is_found() -> None:
 
 
 if __name__ == "__main__":
-    kept, _, _ = PAGE.read_text(encoding="utf-8").partition("## ")
-    PAGE.write_text(kept + page(), encoding="utf-8")
+    introduction, _, _ = PAGE.read_text(encoding="utf-8").partition("## ")
+    PAGE.write_text(introduction + page(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Numbers are what they are worth, whatever way they are written."""
+"""Values and kinds of numbers in every notation."""
 
 from __future__ import annotations
 

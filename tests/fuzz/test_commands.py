@@ -30,8 +30,8 @@ def _parsers(command: str) -> list[tuple[tuple[str, ...], argparse.ArgumentParse
     module.configure(parser)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            chosen = [(name, inner) for name, inner in action.choices.items() if name not in SKIPPED.get(command, ())]
-            return [((command, name), inner) for name, inner in chosen]
+            parsers = [(name, inner) for name, inner in action.choices.items() if name not in SKIPPED.get(command, ())]
+            return [((command, name), inner) for name, inner in parsers]
     return [((command,), parser)]
 
 

@@ -14,7 +14,7 @@ from plainly.cli import main
 pytestmark = pytest.mark.long
 
 
-def _damaged(content: bytes, rng: random.Random) -> bytes:
+def _damage(content: bytes, rng: random.Random) -> bytes:
     kind = rng.randrange(3)
     if kind == 0:
         return content[: rng.randrange(len(content))]
@@ -35,7 +35,7 @@ def test_damaged_scores_are_read_or_refused(seed: int, tmp_path: Path) -> None:
         assert main(["score", "--demo", "-m", "fkgl", "editor", "noisy", "--save", str(saved), "--no-advice"]) == 0
     content = saved.read_bytes()
     for _ in range(30):
-        saved.write_bytes(_damaged(content, rng))
+        saved.write_bytes(_damage(content, rng))
         err = io.StringIO()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
             status = main(["compare", str(saved), "--trials", "20", "--resamples", "20", "--debug"])

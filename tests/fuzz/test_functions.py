@@ -42,14 +42,14 @@ CHEAP = {
 def _texts(rng: random.Random) -> dict[str, object]:
     """Texts as they should be, with something wrong in them more often than not."""
     n = rng.choice((0, 1, 3, 8))
-    given: dict[str, object] = {
+    arguments: dict[str, object] = {
         "sources": nasty.texts(rng, n),
         "outputs": rng.choice((nasty.texts(rng, n), {"A": nasty.texts(rng, n), "B": nasty.texts(rng, n)})),
         "references": [nasty.texts(rng, 2) for _ in range(n)],
     }
     if rng.random() < 0.6:
-        given[rng.choice(list(given))] = rng.choice(THINGS)
-    return {name: value for name, value in given.items() if rng.random() < 0.9}
+        arguments[rng.choice(list(arguments))] = rng.choice(THINGS)
+    return {name: value for name, value in arguments.items() if rng.random() < 0.9}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -65,20 +65,20 @@ def test_an_answer_or_an_error_of_ours(name: str, tmp_path: Path, monkeypatch: p
     failures = []
     for case in range(CASES):
         rng = random.Random(zlib.crc32(f"{name} {case}".encode()))
-        given: dict[str, Any] = _texts(rng) if takes_texts else {}
+        arguments: dict[str, Any] = _texts(rng) if takes_texts else {}
         for parameter in parameters.values():
             if parameter.default is inspect.Parameter.empty:
-                given[parameter.name] = rng.choice(THINGS)
-        given |= {option: value for option, value in CHEAP.items() if option in parameters}
+                arguments[parameter.name] = rng.choice(THINGS)
+        arguments |= {option: value for option, value in CHEAP.items() if option in parameters}
         try:
-            answer = function(**given)
+            answer = function(**arguments)
             if hasattr(answer, "json"):
                 json.dumps(answer.json(), default=str)
                 answer.tables()
                 answer.notes()
         except (PlainlyError, TypeError) as error:
             if isinstance(error, TypeError) and takes_texts:  # texts of a wrong kind are told in a sentence
-                failures.append((given, f"TypeError: {error}"))
+                failures.append((arguments, f"TypeError: {error}"))
         except Exception as error:
-            failures.append((given, f"{type(error).__name__}: {error}"))
+            failures.append((arguments, f"{type(error).__name__}: {error}"))
     assert not failures, f"{len(failures)} of {CASES}; the first: {failures[0]}"

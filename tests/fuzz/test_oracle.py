@@ -1,4 +1,4 @@
-"""The counts behind SARI and BLEU beside a plain implementation with Counters, on text that nobody would write."""
+"""The counts behind SARI and BLEU beside a plain implementation with Counters, on random text."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def sari(sources: list[str], outputs: list[str], references: list[list[str]]) ->
             r: Counter[tuple[str, ...]] = sum((_grams(ref, n) for ref in refs), Counter())
             added, wanted = set(c) - set(s), set(r) - set(s)
             add = (add[0] + len(added & wanted), add[1] + len(added), add[2] + len(wanted))
-            kept, to_keep = s & c, s & r
-            keep = (keep[0] + (kept & to_keep).total(), keep[1] + kept.total(), keep[2] + to_keep.total())
+            both, to_keep = s & c, s & r
+            keep = (keep[0] + (both & to_keep).total(), keep[1] + both.total(), keep[2] + to_keep.total())
             deleted, to_delete = s - c, s - r
             good = deleted & to_delete
             delete = (delete[0] + good.total(), delete[1] + deleted.total(), delete[2] + to_delete.total())

@@ -16,7 +16,7 @@ from plainly import data
 from plainly.cli import main
 from plainly.core.errors import BadInput, PlainlyError
 from plainly.scoring.evaluate import evaluate
-from plainly_lab.grids.run import grid, read_config
+from plainly_lab.grids import grid, read_config
 
 CONFIG = """
 out = "results"
@@ -61,8 +61,8 @@ def test_a_grid_gives_the_scores_of_each_cell(config: Path) -> None:
     assert len(result.scores) == 6
     evalset = result.config.test_sets["first"].load()
     lines = (config.parent / "mine.first.2.txt").read_text("utf-8").splitlines()
-    held = evaluate(evalset, {"": lines}, ["sari", "fkgl"], sampling=None)[""]
-    assert result.scores["first", "mine@2"].scores == {spec: float(held[spec]) for spec in held}
+    scores = evaluate(evalset, {"": lines}, ["sari", "fkgl"], sampling=None)[""]
+    assert result.scores["first", "mine@2"].scores == {spec: float(scores[spec]) for spec in scores}
     values = result.values("first", "mine", "sari")
     row = result.tables()[0].rows[1]
     assert row[:2] == ("mine", f"{statistics.fmean(values):.2f} ± {statistics.stdev(values):.2f}")
@@ -83,19 +83,19 @@ def test_what_is_done_is_not_done_again(config: Path) -> None:
 
 def test_the_command_feeds_compare(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["grid", str(config), "--json", "--processes", "1"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert printed["schema"] == "plainly.grid/1"
-    assert {(cell["test_set"], cell["system"], cell["seed"]) for cell in printed["cells"]} == {
+    record = json.loads(capsys.readouterr().out)
+    assert record["schema"] == "plainly.grid/1"
+    assert {(cell["test_set"], cell["system"], cell["seed"]) for cell in record["cells"]} == {
         (name, system, seed)
         for name in ("first", "second")
         for system, seed in (("copy", None), ("mine", 1), ("mine", 2))
     }
-    assert main(["compare", printed["saved"]["first"], "--json", "--trials", "200", "--no-advice"]) == 0
-    compared = json.loads(capsys.readouterr().out)
-    assert {scores["system"] for scores in compared["systems"]} == {"copy", "mine@1", "mine@2"}
+    assert main(["compare", record["saved"]["first"], "--json", "--trials", "200", "--no-advice"]) == 0
+    comparison = json.loads(capsys.readouterr().out)
+    assert {scores["system"] for scores in comparison["systems"]} == {"copy", "mine@1", "mine@2"}
     assert main(["grid", str(config), "--processes", "1"]) == 0
     captured = capsys.readouterr()
-    assert "0 of 12 scores were measured now" in captured.err
+    assert "0 of 12 scores" in captured.err
     assert "±" in captured.out
 
 
@@ -116,10 +116,10 @@ def test_records_are_one_number_each_and_csv_one_row_an_entry(config: Path, caps
     ("change", "message"),
     [
         (('"sari", "fkgl"', '"sarri"'), "Did you mean 'sari'"),
-        (("seeds = [1, 2]", ""), "say which seeds"),
-        (("seeds = [1, 2]", "sedes = [1]"), r"grid.toml: unknown key 'sedes'.*Allowed: metrics"),
-        (("[systems]", "[systems"), "is not TOML"),
-        (('copy = "{test_set}.src"', 'copy = {published = "ACCESS"}'), "needs a named set"),
+        (("seeds = [1, 2]", ""), r"mine: .*\{seed\}"),
+        (("seeds = [1, 2]", "sedes = [1]"), r"grid.toml: .*'sedes'.*metrics"),
+        (("[systems]", "[systems"), "grid.toml"),
+        (('copy = "{test_set}.src"', 'copy = {published = "ACCESS"}'), "copy: .*first"),
     ],
 )
 def test_a_wrong_grid_says_what_is_wrong(config: Path, change: tuple[str, str], message: str) -> None:
@@ -142,7 +142,7 @@ def test_two_names_that_would_share_a_file_are_refused(
     config: Path, change: tuple[str, str], names: tuple[str, str]
 ) -> None:
     config.write_text(CONFIG.replace(*change), "utf-8")
-    with pytest.raises(BadInput, match="would both be kept as") as caught:
+    with pytest.raises(BadInput) as caught:
         grid(config, processes=1)
     assert all(name in str(caught.value) for name in names)
     assert not (config.parent / "results").exists()
@@ -174,7 +174,7 @@ NAMES = ("x", '""', '"my sys"', "my-sys", '"mine@1"', '"a/b"', '".."', r'"\u0000
 GOOD_SET, GOOD_SYSTEM = '{source = "first.src", references = ["first.ref"]}', '"mine.{test_set}.{seed}.txt"'
 
 
-def _fuzzed(rng: random.Random) -> str:
+def _fuzz_config(rng: random.Random) -> str:
     def value(good: str) -> str:
         return rng.choice(WRONG) if rng.random() < 0.12 else good
 
@@ -191,12 +191,13 @@ def _fuzzed(rng: random.Random) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.long
 def test_whatever_a_grid_says_the_answer_is_a_result_or_a_sentence(config: Path) -> None:
     _write(config.parent / "t.csv", ["source,output", "a,b"])
     rng = random.Random(7)
     outcomes = collections.Counter()
     for _ in range(400):
-        text = _fuzzed(rng)
+        text = _fuzz_config(rng)
         config.write_text(text, "utf-8")
         try:
             result = grid(config, processes=1)

@@ -83,9 +83,9 @@ def test_correlations(cells: list[Cell]) -> None:
 
 
 def test_what_the_artefacts_change_is_said(cells: list[Cell]) -> None:
-    said = "\n".join(conclusions(cells))
-    assert "falls by 4.5 on average as printed" in said
-    assert "by -0.3 soundly" in said
+    text = "\n".join(conclusions(cells))
+    assert "falls by 4.5 on average as printed" in text
+    assert "by -0.3 soundly" in text
     assert conclusions([]) == []
 
 

@@ -120,8 +120,8 @@ def _sari_with_empty_references(sources: list[str], lines: list[str], references
             r = _grams(tokenise(reference.lower()).split(), n)
             added = set(c) - set(s)
             add = [add[0] + len(added & set(r)), add[1] + len(added), add[2] + len(set(r) - set(s))]
-            kept, right = s & c, s & r
-            keep = [keep[0] + (kept & right).total(), keep[1] + kept.total(), keep[2] + right.total()]
+            both, right = s & c, s & r
+            keep = [keep[0] + (both & right).total(), keep[1] + both.total(), keep[2] + right.total()]
             gone, rightly = s - c, s - r
             delete = [delete[0] + (gone & rightly).total(), delete[1] + gone.total()]
         for good, mine, theirs in (add, keep):

@@ -95,7 +95,7 @@ def test_documents_are_cut_and_held_out_sentences_are_not_trained_on() -> None:
     )
     assert corpus.levelled.sentences == ("One two three four.", "Five six seven.")
     assert corpus.levelled.levels.tolist() == [0, 4]
-    with pytest.raises(BadInput, match="Document 1 has the level 'hard'"):
+    with pytest.raises(BadInput, match=r"Document 1.*'hard'"):
         from_documents(["x"], ["hard"], ["One two three."])
 
 
@@ -104,7 +104,9 @@ def test_a_corpus_is_the_same_after_saving(tmp_path: Path) -> None:
     corpus = from_documents(["x"], [1], ["One two three four."], rated=rated, sources=("s",))
     corpus.save(tmp_path / "corpus.json")
     again = LevelledTexts.load(tmp_path / "corpus.json")
-    assert (again.levelled.sentences, again.grades, again.rated) == (corpus.levelled.sentences, corpus.grades, rated)
+    assert (again.levelled.sentences, again.rated) == (corpus.levelled.sentences, rated)
+    np.testing.assert_array_equal(again.grades, corpus.grades)
+    np.testing.assert_array_equal(again.levelled.levels, corpus.levelled.levels)
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(BadInput, match="--prepare"):
         LevelledTexts.load(tmp_path / "bad.json")
@@ -119,9 +121,9 @@ def test_documents_come_from_files_frames_and_mappings(tmp_path: Path) -> None:
         assert corpus.levelled.sentences == ("One two three four.", "Five six seven.")
         assert corpus.levelled.levels.tolist() == [0, 4]
         assert levelled_texts(corpus) is corpus
-    with pytest.raises(BadInput, match="no column 'level'"):
+    with pytest.raises(BadInput, match="'level'"):
         levelled_texts({"article": ["x"], "text": ["One two three."]})
-    with pytest.raises(BadInput, match=r"Document 2: no text"):
+    with pytest.raises(BadInput, match=r"Document 2.*text"):
         levelled_texts({**columns, "text": ["One two three.", None]})
     with pytest.raises(BadInput, match="documents="):
         levelled_texts()
@@ -132,9 +134,9 @@ def test_a_recipe_names_what_it_does_not_know(tmp_path: Path) -> None:
     for text, message in (
         ("spam = 1", r"recipe.toml.*'spam'.*'span'"),
         ("[fit]\nepoch = 1", r"recipe.toml.*fit.*'epoch'.*'epochs'"),
-        ("fit = 3", r"recipe.toml.*fit must be a table, not 3"),
-        ("[fit]\nepochs = 'three'", r"recipe.toml.*fit\.epochs must be a number, not 'three'"),
-        ("span = x\n", r"recipe.toml is not TOML.*line 1"),
+        ("fit = 3", r"recipe.toml.*fit.*3"),
+        ("[fit]\nepochs = 'three'", r"recipe.toml.*fit\.epochs.*'three'"),
+        ("span = x\n", r"recipe.toml.*line 1"),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(BadInput, match=message):
@@ -145,8 +147,8 @@ def test_a_recipe_names_what_it_does_not_know(tmp_path: Path) -> None:
 
 def test_a_recipe_is_changed_where_told() -> None:
     shipped = Recipe.read("shipped")
-    assert shipped.changed() == shipped
-    changed = shipped.changed(softened=False, epochs=7, seed=5)
+    assert shipped.with_changes() == shipped
+    changed = shipped.with_changes(softened=False, epochs=7, seed=5)
     assert (changed.softened, changed.span, changed.seed) == (False, shipped.span, 5)
     assert (changed.fit.epochs, changed.fit.seed, changed.student) == (7, 5, shipped.student)
     assert (shipped.last, Recipe().last) == (shipped.student, Recipe().fit)
@@ -160,13 +162,13 @@ class Interrupted(Exception):
     pass
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.filterwarnings("ignore")
 def test_an_interrupted_run_ends_as_one_that_was_not(tiny_encoder: str, tmp_path: Path) -> None:
     import torch
 
-    from plainly_lab.training.distil import fit_estimator
     from plainly_lab.training.models import Estimator, load_encoder
+    from plainly_lab.training.runs import fit_estimator
 
     texts = tuple(f"{WORDS[i % 5]} {i}" for i in range(48))
     examples = Examples(texts, np.linspace(0, 4, 48)[:, None])
@@ -202,11 +204,12 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tiny_encoder: str, tmp_path
     assert resumed_loss == pytest.approx(last_loss)
     for name, value in whole.state_dict().items():
         torch.testing.assert_close(resumed.state_dict()[name], value, msg=name)
-    torch.save({"history": Interrupted()}, tmp_path / "c")  # what is no plain tensor is not loaded
-    with pytest.raises(BadInput, match="another version wrote it"):
+    torch.save({"history": Interrupted()}, tmp_path / "c")  # only plain tensors are loaded
+    with pytest.raises(BadInput, match="resume"):
         fit_estimator(resumed, tokenizer, examples, settings=settings, device=cpu, checkpoint=tmp_path / "c")
 
 
+@pytest.mark.system
 @pytest.mark.filterwarnings("ignore")
 def test_a_wide_head_finds_what_the_layers_and_the_length_say(tiny_encoder: str, tmp_path: Path) -> None:
     import torch
@@ -228,16 +231,16 @@ def test_a_wide_head_finds_what_the_layers_and_the_length_say(tiny_encoder: str,
     widen(model, tokenizer, rows, ridge=1e12, longest=128, device=cpu)
     np.testing.assert_allclose(predict_levels(model, tokens, device=cpu)[:, 1], by_length[::2, 1].mean(), atol=1e-3)
     save(model, tokenizer, tmp_path / "kept", longest=128)
-    kept = Estimator(load_encoder(str(tmp_path / "kept"))[0], heads=("sle", "cefr"))
-    kept.wide = torch.nn.Linear(model.wide.in_features, 1)
-    for part, file in ((kept.head, "heads.pt"), (kept.wide, "wide.pt")):
+    loaded = Estimator(load_encoder(str(tmp_path / "kept"))[0], heads=("sle", "cefr"))
+    loaded.wide = torch.nn.Linear(model.wide.in_features, 1)
+    for part, file in ((loaded.head, "heads.pt"), (loaded.wide, "wide.pt")):
         part.load_state_dict(torch.load(tmp_path / "kept" / file, weights_only=True))
     np.testing.assert_allclose(
-        predict_levels(kept, tokens, device=cpu), predict_levels(model, tokens, device=cpu), rtol=1e-6
+        predict_levels(loaded, tokens, device=cpu), predict_levels(model, tokens, device=cpu), rtol=1e-6
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_from_documents_to_a_score(tiny_encoder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("onnxscript")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from plainly import data
-from plainly.auditing.word_lists import lists
+from plainly.auditing.words import lists
 from plainly.core.errors import BadInput, DataUnavailable
 from plainly.learned import encoder
 from plainly_lab.training import harm
 from plainly_lab.training.documents import NEVER_TRAINED_ON, plain
-from plainly_lab.training.pairs import HEADS, JudgedPairs, PairCorpus, harmed, prepare, written
+from plainly_lab.training.pairs import HEADS, JudgedPairs, PairCorpus, harm_pairs, load_reworded, prepare
 from plainly_lab.training.recipe import FitSettings, JudgeRecipe
 
 SOUND = (
@@ -35,7 +35,7 @@ def _corpus() -> PairCorpus:
     targets = np.full((8, 5), np.nan)
     targets[:, 0], targets[::2, 1] = np.linspace(0, 1, 8), 0.5
     rated = JudgedPairs(tuple(f"Source {i // 2}." for i in range(8)), tuple(f"Output {i}." for i in range(8)), targets)
-    return PairCorpus(SOUND, (("The lamp is on.", "The lamp is off."),), rated, ("own",), written()[range(12)])
+    return PairCorpus(SOUND, (("The lamp is on.", "The lamp is off."),), rated, ("own",), load_reworded()[range(12)])
 
 
 @pytest.mark.parametrize("kind", harm.KINDS)
@@ -53,41 +53,41 @@ def test_every_harm_harms_and_repeats_with_the_seed(kind: str) -> None:
 
 
 def test_the_audit_remains_a_test() -> None:
-    shown = " ".join(map(str, [*harm._REFUSALS, *harm._OPENINGS, *harm._CLOSINGS])).lower()
+    training_text = " ".join(map(str, [*harm.REFUSALS, *harm.OPENINGS, *harm.CLOSINGS])).lower()
     for line in (*lists().refusals, *lists().openings, *lists().clauses):
-        assert line.lower() not in shown
+        assert line.lower() not in training_text
 
 
 def test_planted_facts_are_known_and_lost_words_are_no_wrong_facts() -> None:
     stock, rng = harm.Stock.of([output for _, output in SOUND]), np.random.default_rng(0)
     for kind, fact in (
-        ("negated", 1),
-        ("renumbered", 1),
-        ("renamed", 1),
-        ("invented", 1),
-        ("aside_lost", 0),
-        ("bare", 0),
+        ("negate", 1),
+        ("change_numbers", 1),
+        ("change_names", 1),
+        ("add_statement", 1),
+        ("drop_aside", 0),
+        ("strip_case", 0),
     ):
         results = [harm.KINDS[kind](source, stock, rng) for source, _ in SOUND]
         assert {result.fact for result in results if result is not None} == {fact}
 
 
 def test_pairs_of_one_source_are_held_out_together() -> None:
-    shown, held_out = _corpus().split(held_out=0.5, seed=1)
-    assert len(held_out) == len(shown.rated) == 4
-    assert not set(held_out.sources) & set(shown.rated.sources)
+    training, held_out = _corpus().split(held_out=0.5, seed=1)
+    assert len(held_out) == len(training.rated) == 4
+    assert not set(held_out.sources) & set(training.rated.sources)
 
 
 def test_harmed_pairs_say_what_is_known() -> None:
-    pairs = harmed(_corpus(), copies=6, rng=np.random.default_rng(0))
+    pairs = harm_pairs(_corpus(), copies=6, rng=np.random.default_rng(0))
     assert (pairs.origin == "rated").sum() == 8
-    assert np.isnan(pairs.known[pairs.origin == "rated"]).all()
+    assert np.isnan(pairs.truth[pairs.origin == "rated"]).all()
     whole = [
         at
         for at, (source, output) in enumerate(zip(pairs.sources, pairs.outputs, strict=True))
         if (source, output) in SOUND
     ]
-    np.testing.assert_array_equal(pairs.known[whole], [[1, 1, 0]] * len(whole))
+    np.testing.assert_array_equal(pairs.truth[whole], [[1, 1, 0]] * len(whole))
 
 
 def test_a_corpus_is_the_same_after_saving(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_the_recipes_are_read_and_the_shipped_one_is_free() -> None:
     facts = json.loads((encoder.directory(encoder.JUDGE) / "model.json").read_text())
     assert facts["combination"]["powers"] == shipped.powers
     assert facts["data"] == list(sets)
-    assert shipped.changed(seed=3, epochs=1).student.epochs == 1
-    with pytest.raises(BadInput, match="A judge learns from these: simpeval/past"):
+    assert shipped.with_changes(seed=3, epochs=1).student.epochs == 1
+    with pytest.raises(BadInput, match=r"hsplit/ratings.*simpeval/past"):
         prepare(JudgeRecipe(pairs=(), contradictions=(), ratings=("hsplit/ratings",)))
 
 
@@ -157,12 +157,12 @@ def tiny_rewriter(tiny_encoder: str, tmp_path: Path) -> str:
     return str(tmp_path / "rewriter")
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.filterwarnings("ignore")
 def test_a_rewriter_is_asked_once(tiny_rewriter: str, tmp_path: Path) -> None:
     import torch
 
-    from plainly_lab.training.judging import reword
+    from plainly_lab.training.runs import reword
 
     texts = ["the old cat sat on a very old mat", "too short", *(f"cat {number} sat on a mat" for number in range(40))]
     how = {"rewriter": tiny_rewriter, "samples": 3, "path": tmp_path / "offered.json", "device": torch.device("cpu")}
@@ -173,22 +173,22 @@ def test_a_rewriter_is_asked_once(tiny_rewriter: str, tmp_path: Path) -> None:
     assert reword([], **how) == pairs
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.filterwarnings("ignore")
 def test_a_rewriter_must_take_instructions(tiny_rewriter: str, tmp_path: Path) -> None:
     import torch
 
-    from plainly_lab.training.judging import reword
+    from plainly_lab.training.runs import reword
 
     (Path(tiny_rewriter) / "chat_template.jinja").unlink()
     how = {"samples": 1, "path": tmp_path / "x", "device": torch.device("cpu")}
-    with pytest.raises(BadInput, match="no chat template"):
+    with pytest.raises(BadInput, match="chat template"):
         reword(["one two three four five"], rewriter=tiny_rewriter, **how)
-    with pytest.raises(DataUnavailable, match="rewriter = '' there goes without"):
+    with pytest.raises(DataUnavailable, match="rewriter = ''"):
         reword(["one two three four five"], rewriter=str(tmp_path / "nowhere"), **how)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 def test_a_judge_goes_from_pairs_to_a_score(tiny_encoder: str, tiny_rewriter: str, tmp_path: Path) -> None:
     import plainly
@@ -210,14 +210,14 @@ def test_a_judge_goes_from_pairs_to_a_score(tiny_encoder: str, tiny_rewriter: st
     assert 0 <= scores[metric].value <= 100
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.filterwarnings("ignore")
 def test_meaning_is_fitted_once_more_to_people_and_mixed(tiny_encoder: str, tmp_path: Path) -> None:
     import torch
 
     from plainly_lab.training.export import mix_heads
-    from plainly_lab.training.judging import ALL_HEADS, JudgingRun
     from plainly_lab.training.models import CrossEncoder, encode_pairs, load_encoder, predict_ratings
+    from plainly_lab.training.runs import ALL_HEADS, JudgingRun
 
     rng, cpu = np.random.default_rng(0), torch.device("cpu")
     texts = [" ".join(rng.permutation(["the", "old", "cat", "sat", "on", "a", "mat"])) for _ in range(40)]
@@ -231,16 +231,14 @@ def test_meaning_is_fitted_once_more_to_people_and_mixed(tiny_encoder: str, tmp_
         model = CrossEncoder(tiny, heads=ALL_HEADS)
         before = model.head.weight.data.clone()
         recipe = JudgeRecipe(ridge=ridge)
-        run = JudgingRun(
-            _corpus(), recipe, tiny_encoder, tiny_encoder, lambda texts: np.zeros(len(texts)), tmp_path, cpu
-        )
-        run.settle(model, tokenizer, rated)
+        run = JudgingRun(_corpus(), recipe, tiny_encoder, tiny_encoder, tmp_path, cpu)
+        run.refit_meaning(model, tokenizer, rated)
         moved = (model.head.weight.data - before).abs().amax(dim=1) > 0
         assert moved.tolist() == [head == "meaning" and ridge > 0 for head in ALL_HEADS]
-        said = predict_ratings(model, encode_pairs(tokenizer, rated.sources, rated.outputs, longest=64), device=cpu)[
+        ratings = predict_ratings(model, encode_pairs(tokenizer, rated.sources, rated.outputs, longest=64), device=cpu)[
             :30, 2
         ]
-        return float(np.square(said - targets[:30, 2]).mean()), model
+        return float(np.square(ratings - targets[:30, 2]).mean()), model
 
     (plain_error, _), (near, _), (close, model) = apart(0), apart(1000), apart(0.1)
     assert close < near < plain_error

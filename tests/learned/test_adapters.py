@@ -16,13 +16,14 @@ from conftest import save_tokenizer
 from plainly.core.errors import BadInput, DataUnavailable
 from plainly.core.evalset import EvalSet
 
-torch = pytest.importorskip("torch", reason="published weights need torch, which is no part of the development install")
+pytestmark = pytest.mark.system
+torch = pytest.importorskip("torch", reason="published weights need torch, which the development install lacks")
 transformers = pytest.importorskip("transformers")
 
-from plainly.learned.adapters import bertscore, weights  # noqa: E402
+from plainly.learned.adapters import models  # noqa: E402
 from plainly.learned.adapters.bertscore import BertScore  # noqa: E402
 from plainly.learned.adapters.lens import Lens, LensSalsa  # noqa: E402
-from plainly.learned.adapters.regressors import (  # noqa: E402
+from plainly.learned.adapters.models import (  # noqa: E402
     Entailment,
     MeaningBert,
     PublishedCefr,
@@ -70,8 +71,8 @@ def _segments(metric: Any, evalset: EvalSet) -> Any:
 
 
 def test_published_sle_is_the_models_own_value(regressor: str) -> None:
-    found = _segments(PublishedSle(model=regressor, target=2.0), EvalSet.of(SOURCES))
-    for row, source, output in zip(found, SOURCES, OUTPUTS, strict=True):
+    values = _segments(PublishedSle(model=regressor, target=2.0), EvalSet.of(SOURCES))
+    for row, source, output in zip(values, SOURCES, OUTPUTS, strict=True):
         level, before = _direct(regressor, output), _direct(regressor, source)
         np.testing.assert_allclose(row, [level - before, level, before, abs(level - 2)], atol=1e-4)
 
@@ -79,8 +80,8 @@ def test_published_sle_is_the_models_own_value(regressor: str) -> None:
 def test_meaningbert_reads_source_and_output_together(regressor: str) -> None:
     truth = [_direct(regressor, source, output) for source, output in zip(SOURCES, OUTPUTS, strict=True)]
     assert 0 < min(truth) < max(truth) < 100
-    found = _segments(MeaningBert(model=regressor, longest=64), EvalSet.of(SOURCES))
-    np.testing.assert_allclose(found[:, 0], truth, atol=1e-4)
+    values = _segments(MeaningBert(model=regressor, longest=64), EvalSet.of(SOURCES))
+    np.testing.assert_allclose(values[:, 0], truth, atol=1e-4)
     pair = _segments(Regressor(model=regressor, reads="pair", longest=64), EvalSet.of(SOURCES))
     np.testing.assert_allclose(pair[:, 0], truth, atol=1e-4)
 
@@ -90,12 +91,12 @@ def test_entailment_finds_its_labels(tmp_path: Path, regressor: str) -> None:
     place = _tiny(
         tmp_path, "BertForSequenceClassification", label2id=labels, id2label={v: k for k, v in labels.items()}
     )
-    found = _segments(Entailment(model=place, longest=64), EvalSet.of(SOURCES))
+    values = _segments(Entailment(model=place, longest=64), EvalSet.of(SOURCES))
     model = transformers.AutoModelForSequenceClassification.from_pretrained(place).eval()
     tokens = transformers.AutoTokenizer.from_pretrained(place)(SOURCES[0], OUTPUTS[0], return_tensors="pt")
     with torch.inference_mode():
         truth = model(**tokens).logits.softmax(-1)[0]
-    np.testing.assert_allclose(found[0, [0, 2]], [100 * float(truth[2]), 100 * float(truth[0])], atol=1e-3)
+    np.testing.assert_allclose(values[0, [0, 2]], [100 * float(truth[2]), 100 * float(truth[0])], atol=1e-3)
     with pytest.raises(BadInput, match="label2id"):
         _segments(Entailment(model=regressor), EvalSet.of(SOURCES))
 
@@ -137,7 +138,7 @@ def test_the_surest_of_three_classifiers_says_the_level(classifiers: list[str], 
 
 def test_bertscore_by_the_packages_formula(bare: str, tmp_path: Path) -> None:
     evalset = EvalSet.of(SOURCES, references=[(text,) for text in SOURCES])
-    found = _segments(BertScore(model=bare, layer=2, longest=64), evalset)
+    values = _segments(BertScore(model=bare, layer=2, longest=64), evalset)
     model = transformers.AutoModel.from_pretrained(bare).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(bare)
 
@@ -150,8 +151,8 @@ def test_bertscore_by_the_packages_formula(bare: str, tmp_path: Path) -> None:
     # The marks of beginning and end weigh nothing, but others may be matched with them.
     precision, recall = similar.max(1).values[1:-1].mean(), similar.max(0).values[1:-1].mean()
     f1 = 2 * precision * recall / (precision + recall)
-    np.testing.assert_allclose(found[0], [100 * float(x) for x in (f1, precision, recall)], atol=1e-3)
-    assert found[1, 0] == pytest.approx(100, abs=1e-3)
+    np.testing.assert_allclose(values[0], [100 * float(x) for x in (f1, precision, recall)], atol=1e-3)
+    assert values[1, 0] == pytest.approx(100, abs=1e-3)
     (tmp_path / "baseline.tsv").write_text("LAYER,P,R,F\n2,0.5,0.4,0.3\n")
     scaled = _segments(BertScore(model=bare, layer=2, longest=64, baseline=str(tmp_path / "baseline.tsv")), evalset)
     np.testing.assert_allclose(scaled[0, 0], 100 * (float(f1) - 0.3) / 0.7, atol=1e-3)
@@ -211,7 +212,7 @@ def test_lens_reads_its_checkpoint(bare: str, tmp_path: Path) -> None:
     state = _checkpoint(tmp_path, bare, sizes=[16 * 7, 8, 4, 1], class_identifier="regression_metric_multi_ref")
     references = [(source.upper(), "a dog") for source in SOURCES]
     evalset = EvalSet.of(SOURCES, references=references)
-    found = _segments(Lens(checkpoint=str(tmp_path)), evalset)
+    values = _segments(Lens(checkpoint=str(tmp_path)), evalset)
     tokenizer = transformers.AutoTokenizer.from_pretrained(bare)
 
     def estimate(*texts: str) -> float:
@@ -220,7 +221,7 @@ def test_lens_reads_its_checkpoint(bare: str, tmp_path: Path) -> None:
         return _estimated(state, joined, (0, 3, 6))
 
     best = max(estimate(SOURCES[0], OUTPUTS[0], reference) for reference in (SOURCES[0], "a dog"))
-    assert found[0, 0] == pytest.approx(50 * (math.erf(best / math.sqrt(2)) + 1), abs=1e-3)
+    assert values[0, 0] == pytest.approx(50 * (math.erf(best / math.sqrt(2)) + 1), abs=1e-3)
     raw = _segments(Lens(checkpoint=str(tmp_path), rescale=False), evalset)
     assert raw[0, 0] == pytest.approx(best, abs=1e-4)
 
@@ -261,10 +262,19 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_bertscore_begins_with_a_space_where_the_package_does(roberta: str) -> None:
     metric = BertScore(model=roberta, layer=2, longest=64)
     evalset = EvalSet.of(["a dog"], references=[("a dog",)])
-    loaded = weights.encoder(roberta)
-    ids, _ = bertscore._vectors(loaded, ["dog "], layer=2, longest=64)["dog "]
-    assert loaded.tokenizer.convert_ids_to_tokens(ids) == ["<s>", "Ġ", "d", "o", "g", "</s>"]
     np.testing.assert_allclose(metric.measure(evalset, [" a dog "]), metric.measure(evalset, ["a dog"]))
+    model = transformers.AutoModel.from_pretrained(roberta).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(roberta)
+
+    def vectors(text: str) -> Any:
+        tokens = tokenizer(text, return_tensors="pt")
+        with torch.inference_mode():
+            layer = model(**tokens, output_hidden_states=True).hidden_states[2][0]
+        return torch.nn.functional.normalize(layer, dim=-1)
+
+    similar = vectors(" cat") @ vectors(" a dog").T
+    precision = float(similar.max(1).values[1:-1].mean())
+    assert metric.score(metric.measure(evalset, ["cat"]))[0, 1] == pytest.approx(100 * precision, abs=1e-3)
 
 
 def test_lens_salsa_reads_output_and_source_together(roberta: str, tmp_path: Path) -> None:
@@ -273,17 +283,17 @@ def test_lens_salsa_reads_output_and_source_together(roberta: str, tmp_path: Pat
         word_layer=3, layer_norm=True, layer_transformation="sparsemax",
     )  # fmt: skip
     metric = LensSalsa(checkpoint=str(tmp_path))
-    found = _segments(metric, EvalSet.of(["THE OLD DOG ran home", *SOURCES[1:]]))
+    values = _segments(metric, EvalSet.of(["THE OLD DOG ran home", *SOURCES[1:]]))
     tokenizer = transformers.AutoTokenizer.from_pretrained(roberta)
     output, source = (tokenizer(text)["input_ids"] for text in (OUTPUTS[0], "the old dog ran home"))
     ids = [*output, 2, *source[1:]]
     assert ids == tokenizer(OUTPUTS[0], "the old dog ran home")["input_ids"]
     mixed, layers = _layers(roberta, state, ids)
     # The package multiplies by 100 and does nothing else to the value.
-    assert found[0, 0] == pytest.approx(100 * _estimated(state, mixed[0], (0, 3)), abs=1e-3)
+    assert values[0, 0] == pytest.approx(100 * _estimated(state, mixed[0], (0, 3)), abs=1e-3)
     tagged = (layers[3][0] @ state["hidden2tag.weight"].T + state["hidden2tag.bias"]).softmax(-1)[:, 1]
     own = (tagged[1 : len(output) - 1] > 0.5).float()
-    assert found[0, 1] == pytest.approx(100 * float(own.mean()))
+    assert values[0, 1] == pytest.approx(100 * float(own.mean()))
     assert 0 < float(own.mean()) < 1, "the tags of this model cannot tell whether the right tokens are counted"
 
 
@@ -306,47 +316,45 @@ def test_lens_salsa_does_not_depend_on_order_and_batch(roberta: str, tmp_path: P
 def test_checkpoints_of_another_kind_are_refused(bare: str, roberta: str, tmp_path: Path) -> None:
     _checkpoint(tmp_path, roberta, sizes=[16, 8, 1], class_identifier="unified_metric")
     evalset = EvalSet.of(SOURCES, references=[("a",)] * 3)
-    with pytest.raises(BadInput, match=r"unified_metric.*lens-salsa\(checkpoint=…\)"):
+    with pytest.raises(BadInput, match=r"unified_metric.*lens-salsa"):
         _segments(Lens(checkpoint=str(tmp_path)), evalset)
     place = tmp_path / "checkpoints" / "model.ckpt"
     state = torch.load(place, weights_only=True)["state_dict"]
     del state["encoder.model.embeddings.word_embeddings.weight"]
     torch.save({"state_dict": state}, place)
-    with pytest.raises(BadInput, match=r"lacks 1 weights of its encoder \(embeddings\.word_embeddings\.weight"):
+    with pytest.raises(BadInput, match=r"embeddings\.word_embeddings\.weight"):
         _segments(LensSalsa(checkpoint=str(tmp_path)), evalset)
 
 
 def test_meaningbert_maps_what_the_configuration_names(tmp_path: Path) -> None:
     place = _tiny(tmp_path, "BertForSequenceClassification", num_labels=1, meaningbert_output_head="sigmoid")
     truth = [_direct(place, source, output) for source, output in zip(SOURCES, OUTPUTS, strict=True)]
-    found = _segments(MeaningBert(model=place, longest=64), EvalSet.of(SOURCES))
-    np.testing.assert_allclose(found[:, 0], [100 / (1 + math.exp(-value)) for value in truth], atol=1e-3)
+    values = _segments(MeaningBert(model=place, longest=64), EvalSet.of(SOURCES))
+    np.testing.assert_allclose(values[:, 0], [100 / (1 + math.exp(-value)) for value in truth], atol=1e-3)
     config = tmp_path / "config.json"
     config.write_text(config.read_text().replace('"sigmoid"', '"normalized"'))
-    weights._load.cache_clear()
+    models.load.cache_clear()
     assert max(truth) > 1  # so that there is something to cut off
-    found = _segments(MeaningBert(model=place, longest=64), EvalSet.of(SOURCES))
-    np.testing.assert_allclose(found[:, 0], np.clip(100 * np.array(truth), 0, 100), atol=1e-2)
-    found = _segments(MeaningBert(model=place, longest=64, clip=False), EvalSet.of(SOURCES))
-    np.testing.assert_allclose(found[:, 0], 100 * np.array(truth), atol=1e-2)
+    values = _segments(MeaningBert(model=place, longest=64), EvalSet.of(SOURCES))
+    np.testing.assert_allclose(values[:, 0], np.clip(100 * np.array(truth), 0, 100), atol=1e-2)
+    values = _segments(MeaningBert(model=place, longest=64, clip=False), EvalSet.of(SOURCES))
+    np.testing.assert_allclose(values[:, 0], 100 * np.array(truth), atol=1e-2)
 
 
 def test_missing_weights_say_what_to_download(tmp_path: Path) -> None:
-    with pytest.raises(DataUnavailable, match=r"model=DIRECTORY must hold config\.json, model\.safetensors"):
+    with pytest.raises(DataUnavailable, match=r"model=.*config\.json.*model\.safetensors"):
         _segments(PublishedSle(model=str(tmp_path)), EvalSet.of(SOURCES))
-    with pytest.raises(
-        DataUnavailable, match=r"model\.safetensors.*from https://huggingface\.co/a/b .*model=DIRECTORY"
-    ):
+    with pytest.raises(DataUnavailable, match=r"model\.safetensors.*https://huggingface\.co/a/b .*model="):
         _segments(PublishedSle(model="a/b"), EvalSet.of(SOURCES))
-    with pytest.raises(DataUnavailable, match=r"hparams\.yaml.*lens\(checkpoint=DIRECTORY\)"):
+    with pytest.raises(DataUnavailable, match=r"hparams\.yaml.*lens\(checkpoint="):
         _segments(Lens(), EvalSet.of(SOURCES, references=[("a",)] * 3))
-    with pytest.raises(DataUnavailable, match=r"huggingface\.co/davidheineman/lens-salsa.*lens-salsa\(checkpoint=DIR"):
+    with pytest.raises(DataUnavailable, match=r"huggingface\.co/davidheineman/lens-salsa.*lens-salsa\(checkpoint="):
         _segments(LensSalsa(checkpoint=str(tmp_path)), EvalSet.of(SOURCES))
 
 
 def test_a_missing_encoder_says_what_to_download(bare: str, tmp_path: Path) -> None:
     _checkpoint(tmp_path, bare, sizes=[16 * 7, 4, 1])
-    with pytest.raises(DataUnavailable, match=r"config\.json and the tokenizer's files.*encoder=DIRECTORY"):
+    with pytest.raises(DataUnavailable, match=r"config\.json.*encoder="):
         _segments(
             Lens(checkpoint=str(tmp_path), encoder="nobody/nothing"), EvalSet.of(SOURCES, references=[("a",)] * 3)
         )

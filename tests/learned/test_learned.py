@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +69,10 @@ def test_each_distinct_text_is_run_once() -> None:
             rows.append(len(inputs["tokens"]))
             return loaded.session.run(names, inputs)
 
-    counted = encoder.Encoder(loaded.name, loaded.heads, loaded.longest, Counting(), loaded.tokenizer)
-    found = counted.estimates([EASY[0], EASY[1], EASY[0], EASY[0]])
+    counting = replace(loaded, session=Counting(), threads=1)
+    estimates = counting.estimates([EASY[0], EASY[1], EASY[0], EASY[0]])
     assert sum(rows) == 2
-    assert found[0] == pytest.approx(found[2])
+    assert estimates[0] == pytest.approx(estimates[2])
 
 
 def test_an_output_without_words_is_the_worst() -> None:
@@ -91,7 +92,7 @@ def test_models_of_ours_are_named_for_what_they_are() -> None:
     assert (
         f"sle (model {encoder.SHIPPED}, made for plainly; after Cripwell et al. 2023, not as published there)." in notes
     )
-    own = evidence.for_methods(Sle(model="elsewhere"), "sle")
+    own = evidence.describe_for_methods(Sle(model="elsewhere"), "sle")
     assert "made for plainly" not in own
 
 
@@ -99,7 +100,7 @@ def test_error_is_the_distance_from_the_target() -> None:
     scores = evaluate(EvalSet.of(HARD), {"a": EASY}, ["sle(target=3)"], sampling=None)["a"]["sle(target=3)"]
     np.testing.assert_allclose(scores.segments["error"], np.abs(scores.segments["output"] - 3), atol=1e-9)
     assert np.isnan(evaluate(EvalSet.of(HARD), {"a": EASY}, ["sle"], sampling=None)["a"]["sle"].corpus["error"])
-    with pytest.raises(BadSpec, match="0–4"):
+    with pytest.raises(BadSpec, match="target"):
         Sle(target=float("nan"))
 
 
@@ -119,13 +120,13 @@ def test_a_target_is_for_the_metrics_that_aim(tmp_path: Path, capsys: pytest.Cap
 def test_documents_are_averages_of_their_sentences() -> None:
     metric = Sle()
     rows = metric.measure(EvalSet.of(HARD), EASY)
-    found = by_document(metric, rows, ["a", "b", "a"])
-    np.testing.assert_allclose(found["a"][0], metric.score(rows)[[0, 2], 0].mean())
-    np.testing.assert_allclose(found["b"], metric.score(rows)[1])
+    documents = by_document(metric, rows, ["a", "b", "a"])
+    np.testing.assert_allclose(documents["a"][0], metric.score(rows)[[0, 2], 0].mean())
+    np.testing.assert_allclose(documents["b"], metric.score(rows)[1])
 
 
 def test_an_unknown_model_is_named_with_what_is_missing() -> None:
-    with pytest.raises(BadInput, match=r"plainly-sle-9.*Did you mean 'plainly-sle-2'"):
+    with pytest.raises(BadInput, match=r"plainly-sle-9.*'plainly-sle-2'"):
         encoder.load("plainly-sle-9")
 
 
@@ -147,8 +148,8 @@ def test_meaning_is_full_for_a_copy_and_falls_with_distance() -> None:
 
 def test_meaning_takes_the_best_reference() -> None:
     evalset = EvalSet.of(HARD, references=[(EASY[(i + 1) % 3], EASY[i]) for i in range(3)])
-    found = evaluate(evalset, {"a": EASY}, ["meaning(variant=tokens,against=references)"], sampling=None)["a"]
-    np.testing.assert_allclose(found["meaning(variant=tokens,against=references)"].segments["f1"], 100, atol=1e-3)
+    scores = evaluate(evalset, {"a": EASY}, ["meaning(variant=tokens,against=references)"], sampling=None)["a"]
+    np.testing.assert_allclose(scores["meaning(variant=tokens,against=references)"].segments["f1"], 100, atol=1e-3)
 
 
 def test_matching_by_hand() -> None:
@@ -211,10 +212,10 @@ def test_meaning_agrees_with_people(mirror: Path) -> None:
 @pytest.mark.mirror
 def test_cefr_levels_agree_with_teachers(mirror: Path) -> None:
     table = data.table("cefr-sp/wiki-auto")
-    chosen = [at for at, part in enumerate(table["part"]) if part == "test"]
+    rows = [at for at, part in enumerate(table["part"]) if part == "test"]
     model = encoder.load()
-    estimates = model.estimates([close_up(table["sentence"][at]) for at in chosen])[:, model.heads.index("cefr")]
-    truth = [(table["level_a"][at] + table["level_b"][at]) / 2 for at in chosen]
+    estimates = model.estimates([close_up(table["sentence"][at]) for at in rows])[:, model.heads.index("cefr")]
+    truth = [(table["level_a"][at] + table["level_b"][at]) / 2 for at in rows]
     assert np.corrcoef(estimates, truth)[0, 1] > 0.83
     assert abs(float(np.mean(estimates - truth))) < 0.2  # the scale is theirs too, not only the order
 

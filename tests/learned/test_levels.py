@@ -23,7 +23,7 @@ from plainly.scoring.scores import BinnedEvaluation
 from plainly.scoring.streamed import evaluate_corpus
 from plainly.streaming.corpus import open_corpus
 from plainly.streaming.engines import engine
-from plainly_lab.training.cefr import _Rated, _sentence_head, check
+from plainly_lab.training.cefr import RatedFeatures, check, fit_sentence_head
 from plainly_lab.training.documents import close_up
 
 EASY = "I have a dog. His name is Max. He is brown. We play in the park every day."
@@ -51,23 +51,23 @@ def test_the_measures_are_those_of_the_shared_task() -> None:
     aims = rng.choice(["A2", "B1"], size=200)
     readings = rng.uniform(0.6, 6.4, size=200)
     evalset = EvalSet.of(["x"] * 200, columns={"target": aims})
-    given = Given("target")
-    rows = given.measure(evalset, [f"{value:.6f}" for value in readings])
-    found = dict(zip(given.outputs, given.score(rows.sum(axis=0)), strict=True))
+    metric = Given("target")
+    rows = metric.measure(evalset, [f"{value:.6f}" for value in readings])
+    scores = dict(zip(metric.outputs, metric.score(rows.sum(axis=0)), strict=True))
     whole = np.clip(np.floor(readings + 0.5), 1, 6).astype(int)
     wanted = np.array([number_of(aim) for aim in aims])
-    assert found["rmse"] == pytest.approx(np.sqrt(np.mean((whole - wanted) ** 2)))
-    assert found["adjacent"] == pytest.approx(np.mean(np.abs(whole - wanted) <= 1))
-    assert found["f1"] == pytest.approx(f1_score(wanted, whole, average="weighted", zero_division=0))
-    assert found["bias"] == pytest.approx(np.mean(readings - wanted), abs=1e-5)
-    np.testing.assert_allclose(given.score(rows)[:, 0], np.abs(whole - wanted))
+    assert scores["rmse"] == pytest.approx(np.sqrt(np.mean((whole - wanted) ** 2)))
+    assert scores["adjacent"] == pytest.approx(np.mean(np.abs(whole - wanted) <= 1))
+    assert scores["f1"] == pytest.approx(f1_score(wanted, whole, average="weighted", zero_division=0))
+    assert scores["bias"] == pytest.approx(np.mean(readings - wanted), abs=1e-5)
+    np.testing.assert_allclose(metric.score(rows)[:, 0], np.abs(whole - wanted))
 
 
 def test_without_words_there_is_no_level_and_no_text_is_farther_from_a_target() -> None:
-    found = evaluate(EvalSet.of(["x", "x"]), {"A": ["", EASY]}, ["cefr", "cefr(target=A2)"], sampling=None)["A"]
-    assert np.isnan(found["cefr"].segments["cefr"][0])
-    assert found["cefr(target=A2)"].segments["rmse"][0] == 4
-    assert found["cefr(target=A2)"].segments["adjacent"][0] == 0
+    scores = evaluate(EvalSet.of(["x", "x"]), {"A": ["", EASY]}, ["cefr", "cefr(target=A2)"], sampling=None)["A"]
+    assert np.isnan(scores["cefr"].segments["cefr"][0])
+    assert scores["cefr(target=A2)"].segments["rmse"][0] == 4
+    assert scores["cefr(target=A2)"].segments["adjacent"][0] == 0
 
 
 def test_with_a_target_the_headline_is_the_distance_and_less_is_better() -> None:
@@ -86,14 +86,16 @@ def test_with_a_target_the_headline_is_the_distance_and_less_is_better() -> None
 
 
 def test_targets_that_are_none_are_refused() -> None:
-    with pytest.raises(BadSpec, match="neither a level"):
+    with pytest.raises(BadSpec, match="B7"):
         evaluate(EvalSet.of(["x"]), {"A": ["x"]}, ["cefr(target=B7)"])
-    with pytest.raises(BadInput, match="'easy', which is"):
+    with pytest.raises(BadInput, match=r"'easy'.*'target'"):
         evaluate(EvalSet.of(["x"], columns={"target": ["easy"]}), {"A": ["x"]}, ["cefr"])
 
 
-def test_the_command_takes_a_level(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["score", "--demo", "-m", "cefr", "--target", "B1", "--no-intervals", "--json"]) == 0
+def test_the_command_takes_a_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "output.txt"
+    output.write_text(f"{EASY}\n{HARD}\n", encoding="utf-8")
+    assert main(["score", str(output), "-m", "cefr", "--target", "B1", "--no-intervals", "--json"]) == 0
     score = json.loads(capsys.readouterr().out)["systems"][0]["scores"]["cefr(target=B1)"]
     assert {"adjacent", "f1", "bias", "cefr"} <= set(score["parts"])
     assert main(["score", "--demo", "-m", "sari", "--target", "B1"]) == 2
@@ -102,7 +104,8 @@ def test_the_command_takes_a_level(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_text_of_one_sentence_is_that_sentence_and_longer_texts_are_not_cut() -> None:
     reader = cefr.load()
     one = "The museum opens at nine and closes at six."
-    assert reader.levels([one])[0] == pytest.approx(reader.sentence_levels([one])[0][0])
+    sentence = reader.sentence(cefr.sentence_features(reader.model, [one]))
+    assert reader.levels([one])[0] == pytest.approx(sentence[0])
     longer = " ".join([EASY] * 30)
     assert abs(reader.levels([longer])[0] - reader.levels([EASY])[0]) < 0.6
     mixed = reader.levels([longer + " " + " ".join([HARD] * 30)])[0]
@@ -114,24 +117,24 @@ def test_sentences_agree_with_teachers_and_are_not_squeezed_to_the_middle(mirror
     sentences, truth = [], []
     for name in ("cefr-sp/wiki-auto", "cefr-sp/score"):
         table = data.table(name)
-        chosen = [at for at, part in enumerate(table["part"]) if part == "test"][::2]
-        sentences += [close_up(table["sentence"][at]) for at in chosen]
-        truth += [(table["level_a"][at] + table["level_b"][at]) / 2 for at in chosen]
-    found = check("CEFR-SP", Cefr().read(sentences), np.array(truth))
-    assert found["pearson"] > 0.86
-    assert 0.8 < found["slope"] < 1.2
+        rows = [at for at, part in enumerate(table["part"]) if part == "test"][::2]
+        sentences += [close_up(table["sentence"][at]) for at in rows]
+        truth += [(table["level_a"][at] + table["level_b"][at]) / 2 for at in rows]
+    figures = check("CEFR-SP", Cefr().read(sentences), np.array(truth))
+    assert figures["pearson"] > 0.86
+    assert 0.8 < figures["slope"] < 1.2
 
 
 @pytest.mark.mirror
 def test_texts_for_two_levels_are_told_apart(mirror: Path) -> None:
     """TSAR's trial texts; the test part was looked at once, and docs/levels.md says what was seen."""
     evalset = data.load("tsar2025/trial")
-    found = evaluate(evalset, {"reference": [row[0] for row in evalset.references]}, ["cefr"], sampling=None)
+    evaluation = evaluate(evalset, {"reference": [row[0] for row in evalset.references]}, ["cefr"], sampling=None)
     aimed = np.array([number_of(level) for level in evalset.columns["target"]])
-    readings = found["reference"]["cefr"].segments["cefr"]
+    readings = evaluation["reference"]["cefr"].segments["cefr"]
     lower = readings[aimed == 2][:, None] < readings[aimed == 3]
     assert lower.mean() > 0.92
-    assert found["reference"]["cefr"].corpus["rmse"] < 0.6
+    assert evaluation["reference"]["cefr"].corpus["rmse"] < 0.6
 
 
 def test_heads_spread_their_readings_as_widely_as_the_levels() -> None:
@@ -139,7 +142,7 @@ def test_heads_spread_their_readings_as_widely_as_the_levels() -> None:
     features = rng.normal(size=(8000, 12))
     truth = 3.5 + features[:, :3].sum(axis=1) / 2 + rng.normal(size=8000)
     sets, parts = np.array(["cefr-sp/wiki-auto", "readme/english"] * 4000), np.repeat(["train", "dev"], 4000)
-    head = _sentence_head(_Rated(sets, parts, truth, features, slice(0, 1)))
+    head = fit_sentence_head(RatedFeatures(sets, parts, truth, features, slice(0, 1)))
     readings = head(features[4000:])
     assert readings.std() == pytest.approx(truth[4000:].std(), rel=0.05)
     assert np.corrcoef(readings, truth[4000:])[0, 1] > 0.55
@@ -153,17 +156,17 @@ def test_a_model_without_heads_says_how_to_fit_them(tmp_path: Path) -> None:
         cefr.load(str(tmp_path))
 
 
-def test_rows_are_the_same_whoever_looks_for_the_target() -> None:
+def test_rows_do_not_depend_on_who_looks_for_the_target() -> None:
     evalset = EvalSet.of(["x"] * 2, columns={"target": ["A2", "B1"]})
     plain = metric("cefr")
     rows = plain.measure(evalset, [EASY, HARD])
     np.testing.assert_array_equal(rows, plain.for_evalset(evalset).measure(evalset, [EASY, HARD]))
     np.testing.assert_allclose(plain.score(rows)[:, 0], Cefr().read([EASY, HARD]))
-    found = plainly.audit(
+    result = plainly.audit(
         evalset=EvalSet.of([HARD] * 6, columns={"target": ["A2"] * 6}), outputs={"A": [EASY] * 6, "B": [HARD] * 6},
         metrics=["cefr"], attacks=["shuffle"], trials=2,
     )  # fmt: skip
-    assert found.tables()
+    assert result.tables()
 
 
 def test_a_corpus_too_large_to_hold_has_targets_too(tmp_path: Path) -> None:
@@ -179,7 +182,7 @@ def test_a_corpus_too_large_to_hold_has_targets_too(tmp_path: Path) -> None:
     assert streamed["texts"]["cefr"].metric.outputs[0] == "rmse"
     save(str(tmp_path / "scores.npz"), streamed)
     assert open_saved(str(tmp_path / "scores.npz"))["texts"]["cefr"].corpus == pytest.approx(held.corpus)
-    with pytest.raises(BadSpec, match="neither a level"):
+    with pytest.raises(BadSpec, match="B7"):
         evaluate_corpus(corpus, ["cefr(target=B7)"], engine=engine(processes=1), hold=False)
 
 

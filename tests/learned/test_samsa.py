@@ -22,29 +22,29 @@ def _segments(english: str, sources: list[str], outputs: list[str]) -> np.ndarra
 
 
 def test_events_of_a_parsed_sentence(english: str) -> None:
-    (sentences,) = events._parser(english)([SOURCE])
+    (sentences,) = events.load_parser(english)([SOURCE])
     assert events.events(sentences) == [events.Event("come", ("he",)), events.Event("cook", ("she", "soup"))]
     # Heads are counted within their own sentence, also in the second.
-    (two,) = events._parser(english)(["It rained. " + SOURCE])
+    (two,) = events.load_parser(english)(["It rained. " + SOURCE])
     assert [event.participants for event in events.events(two)] == [("it",), ("he",), ("she", "soup")]
 
 
 def test_a_sentence_an_event_is_best(english: str) -> None:
     outputs = ["He came home. She had cooked a soup.", SOURCE, "He came home.", "", "He. Came. Home. She cooked soup."]
-    found = _segments(english, [SOURCE] * len(outputs), outputs)
-    np.testing.assert_allclose(found[:, 0], [100, 50, 25, 0, 0])
-    np.testing.assert_allclose(found[:, 2], 2)
+    values = _segments(english, [SOURCE] * len(outputs), outputs)
+    np.testing.assert_allclose(values[:, 0], [100, 50, 25, 0, 0])
+    np.testing.assert_allclose(values[:, 2], 2)
 
 
 def test_what_a_pipeline_lacks_is_said(english: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import spacy
 
     monkeypatch.setattr(spacy, "load", lambda name, exclude: spacy.blank("en"))
-    with pytest.raises(BadInput, match=r"'blank' gives no DEP, POS, LEMMA, which samsa needs.*samsa\(parser=NAME\)"):
-        events._parser("blank")
+    with pytest.raises(BadInput, match=r"'blank'.*DEP, POS, LEMMA.*samsa"):
+        events.load_parser("blank")
     monkeypatch.undo()
-    with pytest.raises(DataUnavailable, match=r"spacy download en_nothing.*samsa\(parser=NAME\)"):
-        events._parser("en_nothing")
+    with pytest.raises(DataUnavailable, match=r"en_nothing.*samsa"):
+        events.load_parser("en_nothing")
 
 
 @pytest.mark.mirror

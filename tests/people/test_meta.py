@@ -18,7 +18,6 @@ from plainly.core.evalset import EvalSet
 from plainly.core.sampling import Sampling
 from plainly.core.tables import jsonable
 from plainly.people import Judgements, Ratings, load
-from plainly.people.agreement import agreement
 from plainly.people.correlations import (
     FEWEST_SYSTEMS,
     Filter,
@@ -29,7 +28,7 @@ from plainly.people.correlations import (
     score_units,
     with_texts,
 )
-from plainly.people.meta_evaluation import meta, pareto, relate
+from plainly.people.meta_evaluation import agreement, meta, rank_standings, relate
 from plainly.reporting.curves import draw_correlations
 from plainly.stats.agreement import reliability
 
@@ -99,7 +98,7 @@ def scores_of(judgements: Judgements, columns: dict[str, np.ndarray]) -> MetricS
 def test_rated_outputs_are_scored_and_systems_from_their_own_rows() -> None:
     judgements = small()
     units = judgements["simplicity"].units()
-    found = score_units(judgements, units, ["sari", "fkgl"])
+    scores = score_units(judgements, units, ["sari", "fkgl"])
     for system, items in {"A": "123", "B": "13"}.items():
         expected = plainly.score(
             sources=[SOURCES[item] for item in items],
@@ -110,17 +109,17 @@ def test_rated_outputs_are_scored_and_systems_from_their_own_rows() -> None:
         )
         at = judgements.systems.index(system)
         for spec in ("sari", "fkgl"):
-            assert found[spec].by_system(units)[at] == pytest.approx(float(expected[spec]))
+            assert scores[spec].by_system(units)[at] == pytest.approx(float(expected[spec]))
             np.testing.assert_allclose(
-                found[spec].segments[units.system == at], expected[spec].segments[spec], rtol=1e-12
+                scores[spec].segments[units.system == at], expected[spec].segments[spec], rtol=1e-12
             )
-    assert found["fkgl"].better == "lower"
-    assert "refs:1" in found["sari"].signature
+    assert scores["fkgl"].better == "lower"
+    assert "refs:1" in scores["sari"].signature
 
 
 def test_correlations_are_those_of_the_means() -> None:
     judgements = small()
-    found = correlate_metrics(
+    result = correlate_metrics(
         judgements, [score_units(judgements, judgements["simplicity"].units(), ["sari"])], dimensions=["simplicity"],
         sampling=Sampling(resamples=50),
     )  # fmt: skip
@@ -131,12 +130,12 @@ def test_correlations_are_those_of_the_means() -> None:
         ("spearman", scipy.stats.spearmanr),
         ("kendall", scipy.stats.kendalltau),
     ):
-        row = found.row("sari", kind)
+        row = result.row("sari", kind)
         expected = theirs(segments, human)
         assert row.estimate.value == pytest.approx(expected.statistic, abs=1e-9)
         assert row.p_value == pytest.approx(expected.pvalue, abs=1e-9)
         assert row.estimate.n == 5
-    system = found.row("sari", unit="system")
+    system = result.row("sari", unit="system")
     assert system.estimate.value == pytest.approx(1)  # Two systems: a line through two points.
     assert np.isnan(system.p_value)
 
@@ -155,18 +154,18 @@ def test_a_metric_that_measures_fluency_is_found_out() -> None:
         },
     )
     subset = Filter(("fluency", "meaning"), threshold=0.0)
-    found = correlate_metrics(
+    result = correlate_metrics(
         judgements, [scores], dimensions=["simplicity"], subset=subset, sampling=Sampling(resamples=200)
     )
-    disguised, honest = found.row("fluency in disguise"), found.row("simplicity itself")
+    disguised, honest = result.row("fluency in disguise"), result.row("simplicity itself")
     assert min(disguised.estimate.low, honest.estimate.low) > 0.3
-    partial = found.row("fluency in disguise", "partial")
+    partial = result.row("fluency in disguise", "partial")
     assert partial.estimate.low < 0 < partial.estimate.high
-    assert found.row("simplicity itself", "partial").estimate.low > 0.5
+    assert result.row("simplicity itself", "partial").estimate.low > 0.5
     assert partial.detail == "given fluency, meaning"
-    assert found.slices == {"all": 600, "filtered": int(subset.mask(judgements, units).sum())}
-    assert found.row("fluency in disguise", slice="filtered").estimate.value < disguised.estimate.value
-    better = {(pair.slice, pair.unit, pair.difference.test.partition(",")[0]): pair.difference for pair in found.pairs}
+    assert result.slices == {"all": 600, "filtered": int(subset.mask(judgements, units).sum())}
+    assert result.row("fluency in disguise", slice="filtered").estimate.value < disguised.estimate.value
+    better = {(pair.slice, pair.unit, pair.difference.test.partition(",")[0]): pair.difference for pair in result.pairs}
     assert better["filtered", "item", "williams"].p_value < 0.05
     assert better["filtered", "item", "permute-items"].p_value < 0.05
     assert better["filtered", "item", "williams"].difference < 0
@@ -178,14 +177,14 @@ def test_a_sign_means_one_thing_in_every_table_and_a_value_is_the_same_in_each()
     human = judgements.human("simplicity", units)
     noisy = -human + np.random.default_rng(2).normal(size=len(human))
     scores = MetricScores(units, {"up": mean_metric("up", human), "down": mean_metric("down", noisy, better="lower")})
-    found = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=20))
-    for row in found.rows:
+    result = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=20))
+    for row in result.rows:
         assert row.estimate.value > 0, row
-    assert found.metric_metric["up", "down"] > 0
-    for pair in found.pairs:
+    assert result.metric_metric["up", "down"] > 0
+    for pair in result.pairs:
         for name, value in ((pair.first, pair.difference.first), (pair.second, pair.difference.second)):
-            assert value == pytest.approx(found.row(name, unit=pair.unit).estimate.value, abs=1e-12)
-    assert all("Signs are turned" in table.caption for table in found.tables())
+            assert value == pytest.approx(result.row(name, unit=pair.unit).estimate.value, abs=1e-12)
+    assert all("Signs are reversed" in table.caption for table in result.tables())
 
 
 @pytest.mark.parametrize("systems", [2, 3, 5, 6, 10])
@@ -197,17 +196,18 @@ def test_random_ratings_of_systems_prove_nothing(systems: int) -> None:
         units = judgements["simplicity"].units()
         # Metrics that know nothing of the ratings but prefer some systems, as metrics do.
         columns = {name: rng.normal(size=systems)[units.system] + rng.normal(size=len(units)) for name in "ab"}
-        found = correlate_metrics(
+        result = correlate_metrics(
             judgements, [scores_of(judgements, columns)], dimensions=["simplicity"], units=["system"],
             sampling=Sampling(resamples=2),
         )  # fmt: skip
-        correlated += [row.p for row in found.rows if row.statistic != "accuracy"]
-        compared += [pair.difference.p_value for pair in found.pairs]
+        correlated += [row.p for row in result.rows if row.statistic != "accuracy"]
+        compared += [pair.difference.p_value for pair in result.pairs]
     ps = np.array(correlated + compared)
     if systems < FEWEST_SYSTEMS:
         assert np.isnan(ps).all()
-        assert not any("*" in row.cell() or "[" in row.cell() for row in found.rows)
-        assert any(f"fewer than {FEWEST_SYSTEMS} systems" in note.message for note in found.notes())
+        cells = [cell for table in result.tables() for row in table.rows for cell in row]
+        assert not any("*" in cell or "[" in cell for cell in cells)
+        assert any(f"fewer than {FEWEST_SYSTEMS} systems" in note.message for note in result.notes())
     else:
         assert not np.isnan(ps).any()
         assert np.mean(np.array(correlated) < 0.05) < 0.1
@@ -247,25 +247,25 @@ def test_slices_by_type_and_by_simplicity() -> None:
     judgements = simulated(np.random.default_rng(1))
     units = judgements["simplicity"].units()
     scores = scores_of(judgements, {"m": judgements.human("simplicity", units)})
-    found = correlate_metrics(
+    result = correlate_metrics(
         judgements, [scores], dimensions=["simplicity"], slices=("type", "simplicity"), sampling=Sampling(resamples=10)
     )
-    assert found.slices["type=even"] == found.slices["type=odd"] == 300
-    thirds = [found.slices[f"simplicity={name}"] for name in ("low", "middle", "high")]
+    assert result.slices["type=even"] == result.slices["type=odd"] == 300
+    thirds = [result.slices[f"simplicity={name}"] for name in ("low", "middle", "high")]
     assert thirds == [200, 200, 200]
-    with pytest.raises(BadInput, match="of what type"):
+    with pytest.raises(BadInput, match="type"):
         correlate_metrics(replace(judgements, types={}), [scores], dimensions=["simplicity"], slices=("type",))
 
 
 def test_undefined_is_undefined() -> None:
     judgements = simulated(np.random.default_rng(1))
     scores = scores_of(judgements, {"constant": np.ones(600), "absent": np.full(600, np.nan)})
-    found = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=20))
+    result = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=20))
     for metric in ("constant", "absent"):
-        for row in found.rows:
+        for row in result.rows:
             if row.metric == metric and row.statistic != "accuracy":
                 assert np.isnan(row.estimate.value), row
-    assert all(np.isnan(pair.difference.p_value) for pair in found.pairs)
+    assert all(np.isnan(pair.difference.p_value) for pair in result.pairs)
 
 
 def test_an_interval_between_systems_holds_its_value() -> None:
@@ -273,11 +273,11 @@ def test_an_interval_between_systems_holds_its_value() -> None:
     units = judgements["simplicity"].units()
     human = judgements.human("simplicity", units)
     scores = scores_of(judgements, {"m": human + np.random.default_rng(3).normal(size=len(units))})
-    found = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=300))
-    row = found.row("m", unit="system")
+    result = correlate_metrics(judgements, [scores], dimensions=["simplicity"], sampling=Sampling(resamples=300))
+    row = result.row("m", unit="system")
     by_hand = [np.mean(human[units.system == s]) for s in range(8)], scores["m"].by_system(units)
     assert row.estimate.value == pytest.approx(scipy.stats.pearsonr(*by_hand).statistic)
-    for row in found.rows:
+    for row in result.rows:
         if row.unit == "system" and not np.isnan(row.estimate.low):
             assert row.estimate.low < row.estimate.value < row.estimate.high
             assert row.estimate.n == 8
@@ -288,18 +288,18 @@ def test_scores_from_a_file_of_plainly_score(tmp_path: Path, capsys: pytest.Capt
     path.write_text("system,id,sari,fkgl\nA,1,50,3\nA,2,40,2\nA,3,60,4\nB,1,20,9\n")
     judgements = small()
     units = judgements["simplicity"].units()
-    found = read_scores(units, path)
-    np.testing.assert_array_equal(found["sari"].segments, [50, 40, 60, 20, np.nan])
-    assert found["sari"].by_system(units).tolist() == [50, 20]
+    scores = read_scores(units, path)
+    np.testing.assert_array_equal(scores["sari"].segments, [50, 40, 60, 20, np.nan])
+    assert scores["sari"].by_system(units).tolist() == [50, 20]
     path.write_text("system,id,sari\nC,1,50\n")
-    with pytest.raises(BadInput, match="for any rated output"):
+    with pytest.raises(BadInput):
         read_scores(units, path)
 
 
 def test_texts_of_a_test_set_are_joined_by_id() -> None:
     bare = replace(small(), sources={}, outputs={}, references={})
     units = bare["simplicity"].units()
-    with pytest.raises(BadInput, match="not what was rated"):
+    with pytest.raises(BadInput, match="test_set="):
         score_units(bare, units, ["fkgl"])
     evalset = EvalSet.of(list(SOURCES.values()), references=list(REFERENCES["one"].values()), ids=["1", "2", "3"])
     outputs = {s: [OUTPUTS.get((s, i), "") for i in "123"] for s in "AB"}
@@ -307,11 +307,11 @@ def test_texts_of_a_test_set_are_joined_by_id() -> None:
     assert score_units(joined, units, ["sari"])["sari"].segments == pytest.approx(
         score_units(small(), units, ["sari"])["sari"].segments
     )
-    with pytest.raises(BadInput, match="is not in"):
+    with pytest.raises(BadInput, match="Item '"):
         with_texts(bare, evalset[:1], outputs)
-    with pytest.raises(BadInput, match="no references 'two'"):
+    with pytest.raises(BadInput, match="'two'"):
         score_units(small(), units, ["sari"], references="two")
-    with pytest.raises(BadInput, match="is not known"):
+    with pytest.raises(BadInput, match="'A'"):
         score_units(replace(small(), outputs={("A", "1"): "x"}), units, ["fkgl"])
 
 
@@ -324,20 +324,20 @@ def test_filter_by_hand() -> None:
     assert Filter(("meaning",), threshold=5, unit="points").mask(judgements, units).sum() == 1
     without = Filter((), without_sources=["He was obliged, to leave the CITY in 1942."])
     assert without.mask(judgements, units).tolist() == [False, True, True, False, True]
-    with pytest.raises(BadInput, match="sd or points"):
+    with pytest.raises(BadInput, match="percent"):
         Filter(unit="percent").mask(judgements, units)  # type: ignore[arg-type]
 
 
 def test_tradeoff_is_least_squares_and_warns() -> None:
     rng = np.random.default_rng(0)
     judgements = simulated(rng)
-    found = relate(judgements, "simplicity", "fluency", sampling=Sampling(resamples=200))
+    tradeoff = relate(judgements, "simplicity", "fluency", sampling=Sampling(resamples=200))
     units = judgements["simplicity"].units()
     theirs = scipy.stats.linregress(judgements.human("simplicity", units), judgements.human("fluency", units))
-    assert found.slope == pytest.approx(theirs.slope, abs=1e-9)
-    assert found.intercept == pytest.approx(theirs.intercept, abs=1e-9)
-    assert found.r2 == pytest.approx(theirs.rvalue**2, abs=1e-9)
-    assert "rise and fall together" in found.warning
+    assert tradeoff.slope == pytest.approx(theirs.slope, abs=1e-9)
+    assert tradeoff.intercept == pytest.approx(theirs.intercept, abs=1e-9)
+    assert tradeoff.r2 == pytest.approx(theirs.rvalue**2, abs=1e-9)
+    assert "rise and fall together" in tradeoff.warning
     inverse = replace(judgements["fluency"], values=-judgements["fluency"].values)
     turned = replace(judgements, ratings={**judgements.ratings, "adequacy": inverse})
     assert "inversely related" in relate(turned, "simplicity", "adequacy", sampling=Sampling(resamples=200)).warning
@@ -350,9 +350,9 @@ def test_within_systems_takes_away_what_systems_differ_by() -> None:
     other = np.array([[[2.0], [1], [0]], [[12], [11], [10]]])
     axes = (("A", "B"), ("1", "2", "3"), ("m",))
     judgements = Judgements("w", *axes[:2], {"x": Ratings("x", *axes, values), "y": Ratings("y", *axes, other)})
-    found = relate(judgements, "x", "y", sampling=None)
-    assert found.correlation.value > 0.9
-    assert found.within_systems == pytest.approx(-1)
+    tradeoff = relate(judgements, "x", "y", sampling=None)
+    assert tradeoff.correlation.value > 0.9
+    assert tradeoff.within_systems == pytest.approx(-1)
 
 
 def test_pareto_by_hand() -> None:
@@ -362,7 +362,7 @@ def test_pareto_by_hand() -> None:
         "p", *axes[:2],
         {n: Ratings(n, *axes, np.array([[[float(m[at])]] for m in means.values()])) for at, n in enumerate("xy")},
     )  # fmt: skip
-    beaten = {standing.system: standing.beaten_by for standing in pareto(judgements, ["x", "y"])}
+    beaten = {standing.system: standing.beaten_by for standing in rank_standings(judgements, ["x", "y"])}
     assert beaten == {"A": (), "B": (), "D": (), "C": ("A", "B", "D")}
 
 
@@ -374,30 +374,30 @@ def test_raters_who_stand_apart_are_named() -> None:
     ratings[:, 5] = -truth[:, 0]
     ratings[:, 7] = 3
     ratings[4:, 9] = np.nan
-    found = {rater.name: rater for rater in reliability(ratings)}
-    assert "far less" in found["3"].outlying or "without relation" in found["3"].outlying
-    assert "against the others" in found["6"].outlying
-    assert "same rating" in found["8"].outlying
-    assert np.isnan(found["8"].correlation)
-    assert "only 4" in found["10"].outlying
-    assert not any(found[name].outlying for name in ("1", "2", "4", "5", "7", "9"))
+    raters = {rater.name: rater for rater in reliability(ratings)}
+    assert "far less" in raters["3"].outlying or "without relation" in raters["3"].outlying
+    assert "against the others" in raters["6"].outlying
+    assert "same rating" in raters["8"].outlying
+    assert np.isnan(raters["8"].correlation)
+    assert "only 4" in raters["10"].outlying
+    assert not any(raters[name].outlying for name in ("1", "2", "4", "5", "7", "9"))
     others = np.delete(ratings, 0, axis=1)
     expected = scipy.stats.pearsonr(ratings[:, 0], np.nanmean(others, axis=1)).statistic
-    assert found["1"].correlation == pytest.approx(expected, abs=1e-9)
+    assert raters["1"].correlation == pytest.approx(expected, abs=1e-9)
 
 
 def test_agreement_of_everything_at_once() -> None:
     rng = np.random.default_rng(0)
     values = np.clip(np.rint(3 + rng.normal(size=(3, 40, 1)) + rng.normal(scale=0.6, size=(3, 40, 4))), 1, 5)
     ratings = Ratings("s", ("A", "B", "C"), tuple(map(str, range(40))), tuple("wxyz"), values)
-    found = agreement(ratings, sampling=Sampling(resamples=100))["s"]
-    assert {name.partition(",")[0] for name in found.coefficients} == {
+    result = agreement(ratings, sampling=Sampling(resamples=100))["s"]
+    assert {name.partition(",")[0] for name in result.coefficients} == {
         "Krippendorff's alpha", "Fleiss' kappa", "Davies–Fleiss kappa", "Cohen's kappa", "ICC",
     }  # fmt: skip
-    assert all(0 < each.value < 1 for each in found.coefficients.values())
-    with pytest.raises(BadInput, match="no agreement to measure"):
+    assert all(0 < each.value < 1 for each in result.coefficients.values())
+    with pytest.raises(BadInput):
         agreement(small(), dimensions="meaning")
-    with pytest.raises(BadInput, match="holds means"):
+    with pytest.raises(BadInput):
         agreement(small()["meaning"])
 
 
@@ -419,9 +419,9 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["meta", path, "-m", "fkgl,length", "--resamples", "50", "--by", "type", "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)
     assert payload["schema"] == "plainly.meta/1"
-    found = {(r["metric"], r["level"], r["slice"], r["statistic"]): r for r in payload["correlations"]}
-    assert found["fkgl", "item", "all", "pearson"]["n"] == 36
-    assert found["fkgl", "item", "type=tA", "kendall"]["n"] == 12
+    rows = {(r["metric"], r["level"], r["slice"], r["statistic"]): r for r in payload["correlations"]}
+    assert rows["fkgl", "item", "all", "pearson"]["n"] == 36
+    assert rows["fkgl", "item", "type=tA", "kendall"]["n"] == 12
     tests = {(c["level"], c["test"].partition(",")[0]) for c in payload["comparisons"]}
     assert tests == {
         ("item", "williams"), ("item", "permute-items"), ("system", "williams"), ("system", "permute-systems")
@@ -463,25 +463,25 @@ def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
     alone = agreement(pandas.read_csv(path), sampling=Sampling(resamples=30))
     assert jsonable(alone.json()["agreement"]) == jsonable(payload["agreement"])
     assert alone["meaning"].raters == 3
-    with pytest.raises(BadInput, match="items, systems, both"):
+    with pytest.raises(BadInput, match="unit="):
         meta(path, metrics=["fkgl"], unit="item")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="not drawn"):
+    with pytest.raises(BadInput, match="tradeoff="):
         draw_correlations(meta(path, agreement=True, sampling=Sampling(resamples=5)))
 
 
 def test_unit_is_what_is_correlated_and_level_is_confidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(write_ratings(tmp_path / "r.csv"))
 
-    def asked(*arguments: str) -> tuple[set[str], set[float], str]:
+    def correlate(*arguments: str) -> tuple[set[str], set[float], str]:
         assert main(["meta", path, "-m", "fkgl", "--resamples", "20", "--json", *arguments]) == 0
-        shown = capsys.readouterr()
-        rows = json.loads(shown.out)["correlations"]
-        said = "".join(line for line in shown.err.splitlines(keepends=True) if "few-items" not in line)
-        return {row["level"] for row in rows}, {row["confidence"] for row in rows}, said
+        printed = capsys.readouterr()
+        rows = json.loads(printed.out)["correlations"]
+        warnings = "".join(line for line in printed.err.splitlines(keepends=True) if "few-items" not in line)
+        return {row["level"] for row in rows}, {row["confidence"] for row in rows}, warnings
 
-    assert asked() == ({"item", "system"}, {0.95}, "")
-    assert asked("--unit", "systems", "--level", "0.8") == ({"system"}, {0.8}, "")
-    assert asked("--unit", "items", "--level", "0.9") == ({"item"}, {0.9}, "")
+    assert correlate() == ({"item", "system"}, {0.95}, "")
+    assert correlate("--unit", "systems", "--level", "0.8") == ({"system"}, {0.8}, "")
+    assert correlate("--unit", "items", "--level", "0.9") == ({"item"}, {0.9}, "")
     assert main(["meta", path, "--level", "2"]) == 2
     assert "between 0 and 1" in capsys.readouterr().err
 
@@ -497,7 +497,7 @@ def test_unit_is_what_is_correlated_and_level_is_confidence(tmp_path: Path, caps
         (["--scale", "1..3"], "outside the scale"),
         (["--columns", "rater"], "ROLE=COLUMN"),
         (["--systems", "A,Z"], "Z"),
-        (["-m", "fkgl", "--plot", "x.bmp"], "let it end in"),
+        (["-m", "fkgl", "--plot", "x.bmp"], ".svg"),
     ],
 )
 def test_command_line_faults(
@@ -514,9 +514,9 @@ def test_undefined_is_null_in_json(tmp_path: Path, capsys: pytest.CaptureFixture
     path = tmp_path / "r.csv"
     path.write_text("system,item,rater,rating\nA,1,x,3\nA,1,y,3\nA,2,x,3\nA,2,y,3\n")
     assert main(["meta", str(path), "--agreement", "--json", "--resamples", "20"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["agreement"]
-    assert {each["value"] for each in found["coefficients"]} == {None}
-    assert found["resampled_kappa"]["median"] is None
+    (entry,) = json.loads(capsys.readouterr().out)["agreement"]
+    assert {each["value"] for each in entry["coefficients"]} == {None}
+    assert entry["resampled_kappa"]["median"] is None
 
 
 def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -549,7 +549,7 @@ def test_simplicity_da_by_reference_set(mirror: Path) -> None:
     judgements = load("simplicity-da")
     units = judgements["simplicity_zscore"].units()
     scores = [score_units(judgements, units, ["sari"], references=name) for name in ("asset", "turkcorpus")]
-    found = correlate_metrics(
+    result = correlate_metrics(
         judgements,
         scores,
         dimensions=["simplicity_zscore"],
@@ -560,6 +560,6 @@ def test_simplicity_da_by_reference_set(mirror: Path) -> None:
     human = judgements.human("simplicity_zscore", units)
     values = []
     for name, of_set in zip(("asset", "turkcorpus"), scores, strict=True):
-        values.append(found.row("sari", references=name).estimate.value)
+        values.append(result.row("sari", references=name).estimate.value)
         assert values[-1] == pytest.approx(scipy.stats.pearsonr(of_set["sari"].segments, human).statistic)
     assert values == pytest.approx([0.236, 0.310], abs=0.001)

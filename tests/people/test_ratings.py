@@ -16,7 +16,7 @@ from plainly import people
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.sampling import Sampling
 from plainly.people import Judgements, Ratings, read_ratings
-from plainly.people.rating_tables import _MISSING, READERS
+from plainly.people.rating_tables import MISSING, READERS
 
 LONG = """system,item,rater,dimension,rating
 A,1,x,simplicity,2
@@ -28,11 +28,11 @@ A,1,x,meaning,5
 """
 
 
-def check(found: Judgements) -> None:
+def check(result: Judgements) -> None:
     """What LONG says, however it was stored."""
-    simplicity = found["simplicity"]
-    assert found.systems == ("A", "B")
-    assert found.items == ("1", "2")
+    simplicity = result["simplicity"]
+    assert result.systems == ("A", "B")
+    assert result.items == ("1", "2")
     assert simplicity.raters == ("x", "y")
     expected = [[[2, 1], [-1, np.nan]], [[0, np.nan], [np.nan, np.nan]]]
     np.testing.assert_array_equal(simplicity.values, expected)
@@ -55,19 +55,19 @@ def test_long_csv_and_jsonl(tmp_path: Path) -> None:
 
 def test_a_column_for_each_dimension(tmp_path: Path) -> None:
     text = "sys_name,sent_id,worker_id,simplicity,meaning\nA,1,x,2,5\nA,1,y,1,\nA,2,x,-1,4\nB,1,x,0,3\nB,2,x,,\n"
-    found = read_ratings(write(tmp_path / "r.csv", text))
-    check(found)
-    assert found["meaning"].scale == (1, 3) or found["meaning"].scale == (1, 5)
-    assert found.dimensions == ("simplicity", "meaning")
+    result = read_ratings(write(tmp_path / "r.csv", text))
+    check(result)
+    assert result["meaning"].scale == (1, 3) or result["meaning"].scale == (1, 5)
+    assert result.dimensions == ("simplicity", "meaning")
 
 
 def test_wide_tables(tmp_path: Path) -> None:
     numbered = "system,id,simplicity_1,simplicity_2,fluency\nA,1,2,1,88.5\nA,2,-1,,70\nB,1,0,,60\nB,2,,,50\n"
-    found = read_ratings(write(tmp_path / "wide.csv", numbered))
-    assert found["simplicity"].raters == ("1", "2")
-    assert found["simplicity"].means.tolist()[0] == [1.5, -1]
-    assert found["fluency"].raters == ("mean",)
-    assert found["fluency"].scale is None
+    result = read_ratings(write(tmp_path / "wide.csv", numbered))
+    assert result["simplicity"].raters == ("1", "2")
+    assert result["simplicity"].means.tolist()[0] == [1.5, -1]
+    assert result["fluency"].raters == ("mean",)
+    assert result["fluency"].scale is None
     named = "system\titem\tsimplicity:x\tsimplicity:y\nA\t1\t2\t1\nA\t2\t-1\t\nB\t1\t0\t\nB\t2\t\t\n"
     check(read_ratings(write(tmp_path / "wide.tsv", named)))
 
@@ -80,24 +80,24 @@ WIDE = "system,item,rater,simplicity,fluency,comment\n" + "".join(
 )
 
 
-@pytest.mark.parametrize("word", sorted({"", *_MISSING, "N/A", "NA", "NaN", "None", " - "}))
-@pytest.mark.parametrize("shape", ["a column a dimension", "a row a rating", "a column a rater", "records"])
+@pytest.mark.parametrize("word", sorted({"", *MISSING, "N/A", "NA", "NaN", "None", " - "}))
+@pytest.mark.parametrize("shape", ["a column a dimension", "a row per rating", "a column per rater", "records"])
 def test_a_cell_that_says_there_is_none_costs_one_rating_and_is_counted(tmp_path: Path, word: str, shape: str) -> None:
     if shape == "a column a dimension":
-        found = read_ratings(write(tmp_path / "r.csv", WIDE.replace("A,3,x,5,", f"A,3,x,{word},", 1)))
-        assert found.dimensions == ("simplicity", "fluency")
-        assert int(found["fluency"].counts.sum()) == 60
-    elif shape == "a row a rating":
-        found = read_ratings(write(tmp_path / "r.csv", LONG.replace("x,simplicity,0", f"x,simplicity,{word}")))
-        assert int(found["simplicity"].counts.sum()) == 3
-    elif shape == "a column a rater":
-        found = read_ratings(write(tmp_path / "r.csv", f"item,simplicity_1,simplicity_2\n1,3,4\n2,{word},3\n"))
-        assert found["simplicity"].raters == ("1", "2")
+        result = read_ratings(write(tmp_path / "r.csv", WIDE.replace("A,3,x,5,", f"A,3,x,{word},", 1)))
+        assert result.dimensions == ("simplicity", "fluency")
+        assert int(result["fluency"].counts.sum()) == 60
+    elif shape == "a row per rating":
+        result = read_ratings(write(tmp_path / "r.csv", LONG.replace("x,simplicity,0", f"x,simplicity,{word}")))
+        assert int(result["simplicity"].counts.sum()) == 3
+    elif shape == "a column per rater":
+        result = read_ratings(write(tmp_path / "r.csv", f"item,simplicity_1,simplicity_2\n1,3,4\n2,{word},3\n"))
+        assert result["simplicity"].raters == ("1", "2")
     else:
-        found = people.read_ratings([{"item": "1", "simplicity": 2}, {"item": "2", "simplicity": word}])
-    assert np.isnan(found["simplicity"].values).any()
-    (said,) = [note.message for note in found.remarks if "hold no rating" in note.message]
-    assert ("empty" if not word.strip() else repr(word.strip())) in said
+        result = people.read_ratings([{"item": "1", "simplicity": 2}, {"item": "2", "simplicity": word}])
+    assert np.isnan(result["simplicity"].values).any()
+    (message,) = [note.message for note in result.remarks if "hold no rating" in note.message]
+    assert ("empty" if not word.strip() else repr(word.strip())) in message
 
 
 @pytest.mark.parametrize("word", ["x", "3,5", "five", "inf", "3*", "true"])
@@ -120,12 +120,12 @@ def test_columns_that_are_no_ratings_are_said_in_every_answer(tmp_path: Path) ->
         plainly.plan(str(path), sampling=Sampling(resamples=5)),
     ]
     for answer in answers:
-        said = [note.message for note in answer.notes()]
-        assert sum("1 of 120 cells hold no rating (1 'n/a')" in line for line in said) == 1
+        messages = [note.message for note in answer.notes()]
+        assert sum("1 of 120 cells hold no rating (1 'n/a')" in line for line in messages) == 1
         assert [note.code for note in answer.notes() if note.kind == "warning"][:1] == ["not-ratings"]
-        assert any("column 'mood' is not taken for ratings, because only 2 of its 60" in line for line in said)
-    assert any("no number, in 'remark'" in note.message for note in answers[2].notes())
-    assert any("no number, in 'comment'" in note.message for note in read_ratings(write(path, WIDE)).remarks)
+        assert any("column 'mood' is not read as ratings, because only 2 of its 60" in line for line in messages)
+    assert any("'remark'" in note.message for note in answers[2].notes())
+    assert any("'comment'" in note.message for note in read_ratings(write(path, WIDE)).remarks)
 
 
 def test_xlsx_with_one_and_with_two_rows_of_names(tmp_path: Path) -> None:
@@ -167,15 +167,15 @@ def test_ods(tmp_path: Path) -> None:
     (tmp_path / "r.ods").write_bytes(opendocument(rows))
     check(read_ratings(tmp_path / "r.ods"))
     write(tmp_path / "not.ods", "no zip")
-    with pytest.raises(BadInput, match=r"not\.ods is not a sheet that can be read"):
+    with pytest.raises(BadInput, match=r"not\.ods"):
         read_ratings(tmp_path / "not.ods")
 
 
 def test_columns_may_be_named_and_one_system_needs_no_column(tmp_path: Path) -> None:
     path = write(tmp_path / "r.csv", "sent,who,mark\n1,x,3\n1,y,4\n2,x,5\n")
-    found = read_ratings(path, columns={"item": "sent", "rater": "who", "rating": "mark"})
-    assert found.systems == ("outputs",)
-    assert found["rating"].means.tolist() == [[3.5, 5]]
+    result = read_ratings(path, columns={"item": "sent", "rater": "who", "rating": "mark"})
+    assert result.systems == ("outputs",)
+    assert result["rating"].means.tolist() == [[3.5, 5]]
 
 
 def test_texts_and_references_come_along(tmp_path: Path) -> None:
@@ -184,11 +184,11 @@ def test_texts_and_references_come_along(tmp_path: Path) -> None:
         for system in "AB"
         for item in (1, 2)
     )
-    found = read_ratings(write(tmp_path / "r.csv", text))
-    assert found.dimensions == ("rating",)
-    assert found.sources == {"1": "source 1", "2": "source 2"}
-    assert found.outputs["B", "2"] == "output B2"
-    assert found.references == {"given": {"1": ("first 1", "second"), "2": ("first 2",)}}
+    result = read_ratings(write(tmp_path / "r.csv", text))
+    assert result.dimensions == ("rating",)
+    assert result.sources == {"1": "source 1", "2": "source 2"}
+    assert result.outputs["B", "2"] == "output B2"
+    assert result.references == {"given": {"1": ("first 1", "second"), "2": ("first 2",)}}
     line = {"item": 1, "rating": 2, "output": "", "references": ["a", "b"]}
     again = read_ratings(write(tmp_path / "r.jsonl", json.dumps(line) + "\n"))
     assert again.references == {"given": {"1": ("a", "b")}}
@@ -201,7 +201,7 @@ def test_texts_and_references_come_along(tmp_path: Path) -> None:
         ("system,item,rater,rating\nA,1,x,2\nA,1,x,3\n", None, None, r"r.csv:3: rater 'x' rated item '1' of 'A'"),
         ("system,item,rater,rating\nA,1,x,two\n", None, None, r"r.csv:2, column 'rating': 'two' is not a number"),
         ("system,item,rater,rating\nA,1,x,6\n", None, (1, 5), r"outside the scale 1..5"),
-        ("system,rater,rating\nA,x,6\n", None, None, "which item was rated"),
+        ("system,rater,rating\nA,x,6\n", None, None, "no column of items"),
         ("system,item,note\nA,1,good\n", None, None, "no column of ratings"),
         ("system,item,rater,rating\nA,1,x,\n", None, None, "no ratings"),
         ("system,item,rater,rating\nA,,x,1\n", None, None, "column 'item' is empty"),
@@ -228,11 +228,11 @@ def test_a_kind_of_file_may_have_a_reader_of_its_own_imported_only_then(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setitem(READERS, ".own", "own_kind")
     assert "own_kind" not in sys.modules
-    found = read_ratings("study.own")
-    assert (found.name, found["clarity"].scale, found["clarity"].raters) == ("study.own", (1, 7), ("x", "y"))
-    np.testing.assert_array_equal(found["clarity"].values, [[[6, np.nan]]])
-    assert found.sources == {"1": "a source"}
-    with pytest.raises(BadInput, match="Leave columns and scale out"):
+    result = read_ratings("study.own")
+    assert (result.name, result["clarity"].scale, result["clarity"].raters) == ("study.own", (1, 7), ("x", "y"))
+    np.testing.assert_array_equal(result["clarity"].values, [[[6, np.nan]]])
+    assert result.sources == {"1": "a source"}
+    with pytest.raises(BadInput, match=r"study\.own"):
         read_ratings("study.own", scale=(1, 5))
 
 
@@ -248,30 +248,30 @@ def test_reading_a_table_does_not_import_the_studio(tmp_path: Path) -> None:
 
 def test_standardised_takes_strictness_away() -> None:
     values = np.array([[[1.0, 51, 7], [2, 52, 7], [3, 53, np.nan]]])
-    found = Ratings("simplicity", ("A",), ("1", "2", "3"), ("x", "y", "z"), values).standardised()
-    np.testing.assert_allclose(found.values[0, :, 0], found.values[0, :, 1])
-    assert np.isnan(found.values[0, :, 2]).all()  # Always the same: no z-score.
-    np.testing.assert_allclose(found.values[0, :, 0], [-np.sqrt(1.5), 0, np.sqrt(1.5)])
+    result = Ratings("simplicity", ("A",), ("1", "2", "3"), ("x", "y", "z"), values).standardise()
+    np.testing.assert_allclose(result.values[0, :, 0], result.values[0, :, 1])
+    assert np.isnan(result.values[0, :, 2]).all()  # Always the same: no z-score.
+    np.testing.assert_allclose(result.values[0, :, 0], [-np.sqrt(1.5), 0, np.sqrt(1.5)])
 
 
 def test_means_that_are_equal_on_paper_are_equal() -> None:
     values = np.array([[[1.0, 0, 0], [0, 0, 0.0]], [[0, 0, 0.0], [0, 1, 0]]]) / 10
-    found = Ratings("s", ("A", "B"), ("1", "2"), ("x", "y", "z"), values)
-    assert found.system_means[0] == found.system_means[1]
+    result = Ratings("s", ("A", "B"), ("1", "2"), ("x", "y", "z"), values)
+    assert result.system_means[0] == result.system_means[1]
 
 
 def test_units_matrix_and_systems() -> None:
     values = np.full((2, 3, 2), np.nan)
     values[0, 0], values[1, 2, 0], values[0, 2, 0] = [1, 2], 3, 4
-    found = Ratings("s", ("A", "B"), ("1", "2", "3"), ("x", "y"), values)
-    assert list(zip(found.units().system_names, found.units().item_names, strict=True)) == [
+    result = Ratings("s", ("A", "B"), ("1", "2", "3"), ("x", "y"), values)
+    assert list(zip(result.units().system_names, result.units().item_names, strict=True)) == [
         ("A", "1"), ("A", "3"), ("B", "3"),
     ]  # fmt: skip
-    assert found.matrix().shape == (3, 2)
-    assert found.paired.tolist() == [False, False, True]
-    assert found.of_systems(["B"]).values.shape == (1, 3, 2)
+    assert result.matrix().shape == (3, 2)
+    assert result.paired.tolist() == [False, False, True]
+    assert result.of_systems(["B"]).values.shape == (1, 3, 2)
     with pytest.raises(UnknownName):
-        found.of_systems(["C"])
+        result.of_systems(["C"])
     with pytest.raises(BadInput, match="shape"):
         Ratings("s", ("A",), ("1",), ("x",), values)
 
@@ -279,7 +279,7 @@ def test_units_matrix_and_systems() -> None:
 def test_judgements_come_together(tmp_path: Path) -> None:
     one = read_ratings(write(tmp_path / "a.csv", "system,item,rater,rating\nA,1,x,1\nA,2,x,2\n"))
     two = read_ratings(write(tmp_path / "b.csv", "system,item,rater,rating\nB,2,y,3\n"))
-    both = Judgements.together("both", one, two)
+    both = Judgements.combine("both", one, two)
     assert both["rating"].values.shape == (2, 2, 2)
     assert both["rating"].means[1, 1] == 3
     with pytest.raises(UnknownName, match="dimension of both"):
@@ -288,12 +288,12 @@ def test_judgements_come_together(tmp_path: Path) -> None:
 
 @pytest.mark.mirror
 def test_public_sets(mirror: Path) -> None:
-    found = people.load("simplicity-da")
-    assert found.systems[0] == "Hybrid"
-    assert {len(found.systems), len(found.items)} == {6, 302}
-    assert (found["simplicity"].counts[found["simplicity"].counts > 0] == 15).all()
-    assert len(found["simplicity"].units()) == 600
-    assert {name: {len(of) for of in sets.values()} for name, sets in found.references.items()} == {
+    result = people.load("simplicity-da")
+    assert result.systems[0] == "Hybrid"
+    assert {len(result.systems), len(result.items)} == {6, 302}
+    assert (result["simplicity"].counts[result["simplicity"].counts > 0] == 15).all()
+    assert len(result["simplicity"].units()) == 600
+    assert {name: {len(of) for of in sets.values()} for name, sets in result.references.items()} == {
         "all": {22}, "asset": {10}, "turkcorpus": {8}, "hsplit": {4},
     }  # fmt: skip
     acl = people.load("acl2018")
@@ -307,6 +307,6 @@ def test_public_sets(mirror: Path) -> None:
 @pytest.mark.mirror
 def test_every_card_of_ratings_by_system_and_item_can_be_read(mirror: Path) -> None:
     for name in ("asset/ratings", "samsa/ratings", "simpeval/past", "structural-simplicity", "hsplit/ratings"):
-        found = people.load(name)
-        assert found.dimensions
-        assert all(np.isfinite(found[dimension].system_means).all() for dimension in found), name
+        result = people.load(name)
+        assert result.dimensions
+        assert all(np.isfinite(result[dimension].system_means).all() for dimension in result), name

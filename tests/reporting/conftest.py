@@ -42,7 +42,7 @@ def open_page(chromium: Any) -> Iterator[Open]:
     def complain(what: str) -> None:
         complaints.append(what)
 
-    def opened(path: Path, *, width: int = 1400, theme: str = "light", **options: Any) -> Any:
+    def open_file(path: Path, *, width: int = 1400, theme: str = "light", **options: Any) -> Any:
         context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options)
         context.set_default_timeout(20_000)
         contexts.append(context)
@@ -58,7 +58,7 @@ def open_page(chromium: Any) -> Iterator[Open]:
             page.wait_for_selector("html.settled", state="attached")
         return page
 
-    yield opened
+    yield open_file
     for context in contexts:
         context.close()
     assert not complaints

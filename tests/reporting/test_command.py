@@ -18,21 +18,26 @@ def test_writes_the_page_and_prints_the_summary(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["report", "--demo", "editor", "copy", *QUICK, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["schema"] == "plainly.report/1"
-    assert shown["page"] == "report.html"
-    assert shown["summary"][0].startswith("By fkgl, editor scores best")
+    record = json.loads(capsys.readouterr().out)
+    assert record["schema"] == "plainly.report/1"
+    assert record["page"] == "report.html"
+    assert record["summary"][0].startswith("By fkgl, editor scores best")
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_saved_scores_give_the_same_numbers_with_texts_and_without(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    saved = str(tmp_path / "scores.npz")
-    assert main(["score", "--demo", "-m", "fkgl", "editor", "copy", "--save", saved]) == 0
+    score_file = str(tmp_path / "scores.npz")
+    assert main(["score", "--demo", "-m", "fkgl", "editor", "copy", "--save", score_file]) == 0
     capsys.readouterr()
     summaries = []
-    for words in ([saved], ["--saved", saved], [saved, "--demo"], ["--demo", "-m", "fkgl", "editor", "copy"]):
+    for words in (
+        [score_file],
+        ["--saved", score_file],
+        [score_file, "--demo"],
+        ["--demo", "-m", "fkgl", "editor", "copy"],
+    ):
         rest = ["--no-audit", "--labeller", "none", "-o", str(tmp_path / "page.html"), "--json"]
         assert main(["report", *words, *rest]) == 0
         summaries.append(json.loads(capsys.readouterr().out)["summary"])
@@ -44,13 +49,13 @@ def test_saved_scores_give_the_same_numbers_with_texts_and_without(
 
 
 def test_saved_scores_of_other_texts_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    saved = str(tmp_path / "scores.npz")
-    assert main(["score", "--demo", "-m", "fkgl", "editor", "--save", saved]) == 0
+    score_file = str(tmp_path / "scores.npz")
+    assert main(["score", "--demo", "-m", "fkgl", "editor", "--save", score_file]) == 0
     for name in ("src.txt", "editor.txt"):
         (tmp_path / name).write_text("A text.\n" * 72, encoding="utf-8")
-    words = ["--saved", saved, "--source", str(tmp_path / "src.txt"), str(tmp_path / "editor.txt")]
+    words = ["--saved", score_file, "--source", str(tmp_path / "src.txt"), str(tmp_path / "editor.txt")]
     assert main(["report", *words, "-o", str(tmp_path / "x.html")]) == 2
-    assert "scores of other texts" in capsys.readouterr().err
+    assert "fkgl(" in capsys.readouterr().err.splitlines()[-1]  # the signature of the scores that do not fit
     assert not (tmp_path / "x.html").exists()
 
 
@@ -58,7 +63,7 @@ def test_a_directory_that_is_not_there_is_said_before_anything_is_scored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", "--demo", "-o", str(tmp_path / "no" / "page.html")]) == 2
-    assert "there is no directory" in capsys.readouterr().err
+    assert str(tmp_path / "no") in capsys.readouterr().err
 
 
 def test_ratings_of_the_same_outputs_are_correlated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,8 +76,8 @@ def test_ratings_of_the_same_outputs_are_correlated(tmp_path: Path, capsys: pyte
     (tmp_path / "ratings.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     words = ["--demo", *QUICK, "copy", "editor", "--ratings", str(tmp_path / "ratings.csv")]
     assert main(["report", *words, "-o", str(tmp_path / "page.html"), "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["left_out"] == []
+    record = json.loads(capsys.readouterr().out)
+    assert record["left_out"] == []
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Do the metrics go with what people say?" in page
+    assert '<section id="ratings">' in page
     assert "Strongest: fkgl, 0." in page

@@ -10,6 +10,8 @@ import pytest
 from plainly import data
 from plainly.cli import main
 
+pytestmark = pytest.mark.system
+
 
 def test_findings_stand_on_the_page_with_links_to_the_items(
     open_page: Any, axe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

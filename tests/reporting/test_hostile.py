@@ -12,8 +12,10 @@ import pytest
 import plainly
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import visible
-from plainly.reporting.item_browser import script_json
+from plainly.reporting.page import script_json
 from plainly.reporting.report import Report
+
+pytestmark = pytest.mark.system
 
 ATTACKS = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>",
@@ -58,10 +60,10 @@ def test_nothing_runs_and_everything_shows(open_page: Any, hostile_page: Path, h
         if place:
             page.get_by_role("button", name="Next").click()
         page.locator("[name=view][value=plain]").check()
-        shown = page.locator("#detail .source .prose").evaluate("e => e.textContent")
+        text = page.locator("#detail .source .prose").evaluate("e => e.textContent")
         expected = re.sub("[\u2028-\u202e\u200b\u2066-\u2069\ufeff\x00\x1b]", lambda c: f"U+{ord(c[0]):04X}",
                           ATTACKS[place] or "A source.").replace("\ud800", "\ufffd")  # fmt: skip
-        assert shown == expected
+        assert text == expected
         for view in ("changes", "operations"):
             page.locator(f"[name=view][value={view}]").check()
     page.locator("#search").fill("<script>alert")

@@ -29,11 +29,12 @@ BLOCK = re.compile(r"^```(sh|console|text|python)\n(.*?)^```", re.MULTILINE | re
 _TEXTS = ("mine.txt", "theirs.txt", "A.txt", "B.txt", "ACCESS.txt", "Hybrid.txt", "out.txt")
 
 
+@pytest.mark.system
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": "ignore"}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
     page = (tmp_path / "site" / "metrics-reference.html").read_text(encoding="utf-8")
     assert 'id="sari"' in page
     for path in (tmp_path / "site").glob("*.html"):
@@ -43,6 +44,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.system
 def test_the_reference_has_every_metric_with_its_parameters_and_outputs() -> None:
     spec = importlib.util.spec_from_file_location("hooks", ROOT / "docs" / "hooks.py")
     assert spec is not None
@@ -68,7 +70,10 @@ def _at_hand() -> dict[str, object]:
     return {**texts, "ratings": ratings, "anna": ratings[:, 0], "ben": ratings[:, 1]}
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+LONG = {"reproduce.md": pytest.mark.long}  # computes a table of a paper
+
+
+@pytest.mark.parametrize("path", [pytest.param(path, id=path.name, marks=LONG.get(path.name, ())) for path in PAGES])
 def test_python_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mirror: Path) -> None:
     """All blocks of a page are one session: those with prompts are doctests, the others just have to run."""
     monkeypatch.chdir(tmp_path)

@@ -11,6 +11,8 @@ import plainly
 from plainly import data
 from plainly.core.evalset import EvalSet
 
+pytestmark = pytest.mark.system
+
 FILTER = """async ([id, value]) => {
   const control = document.getElementById(id);
   control.value = value;
@@ -19,7 +21,6 @@ FILTER = """async ([id, value]) => {
 }"""
 
 
-@pytest.mark.slow
 def test_ten_systems_on_asset(mirror: Path, open_page: Any, tmp_path: Path) -> None:
     evalset = data.load("asset/test")
     outputs = {system: data.outputs("asset/test", system) for system in data.system_names("asset/test")[:10]}
@@ -33,7 +34,6 @@ def test_ten_systems_on_asset(mirror: Path, open_page: Any, tmp_path: Path) -> N
     assert number == {"film": holding, "": len(evalset), "zyzzyva": 0}
 
 
-@pytest.mark.slow
 def test_ten_thousand_items(open_page: Any, tmp_path: Path) -> None:
     small, written = data.demo()
     n = 10_000

@@ -11,43 +11,65 @@ from plainly import data
 from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.io.texts import Texts
-from plainly.scoring.explain import explain, explained
-from plainly.scoring.presets import PRESETS, like
+from plainly.scoring.evaluate import PRESETS, resolve_metrics, use_preset
+from plainly.scoring.explain import explain, load_variants
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_says_what_it_sets(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "--demo", "editor", "--like", name, "--no-intervals", "--json"]) == 0
     printed = capsys.readouterr()
-    specs = list(json.loads(printed.out)["systems"][0]["scores"])
+    result = json.loads(printed.out)
+    specs = list(result["systems"][0]["scores"])
     assert specs == PRESETS[name]["specs"]
-    assert all(spec in printed.err for spec in specs)
+    notes = [warning["message"] for warning in result["warnings"] if warning["code"] == "like"]
+    assert len(notes) == 1
+    assert all(spec in notes[0] for spec in specs)
+    evalset, outputs = data.demo()
+    texts = {"evalset": evalset, "outputs": {"editor": outputs["editor"]}}
+    evaluation = plainly.score(**texts, like=name, intervals=False)
+    assert {spec: float(evaluation["editor"][spec]) for spec in specs} == pytest.approx(
+        {spec: scores["value"] for spec, scores in result["systems"][0]["scores"].items()}, nan_ok=True
+    )
 
 
 def test_names_are_replaced_and_specs_stay() -> None:
-    assert like("easse", ["fkgl", "sari(variant=xu)"])[0] == ["fkgl(variant=easse)", "sari(variant=xu)"]
-    assert like("easse", [], references=False)[0] == ["fkgl(variant=easse)"]
+    assert use_preset("easse", ["fkgl", "sari(variant=xu)"]) == ["fkgl(variant=easse)", "sari(variant=xu)"]
+    assert use_preset("easse", "fkgl,bleu(lowercase=true)") == ["fkgl(variant=easse)", "bleu(lowercase=true)"]
+    assert use_preset("easse", None) == PRESETS["easse"]["specs"]
+    assert use_preset("easse", None, references=False) == ["fkgl(variant=easse)"]
     with pytest.raises(BadInput, match="sacreBLEU has no sari"):
-        like("sacrebleu", ["sari"])
+        use_preset("sacrebleu", ["sari"])
+    with pytest.raises(BadInput, match="like="):
+        plainly.score(outputs=["a"], like="eas")
 
 
-@pytest.mark.parametrize("name", explained())
+def test_a_target_is_for_metrics_that_have_one() -> None:
+    evalset, _ = data.demo()
+    assert list(resolve_metrics(["cefr", "sari"], evalset, target="A2")) == ["cefr(target=A2)", "sari"]
+    assert list(resolve_metrics(["sle", "cefr"], evalset, target="2")) == ["sle(target=2.0)", "cefr"]
+    assert list(resolve_metrics(["cefr(target=B1)"], evalset, target="A2")) == ["cefr(target=B1)"]
+    with pytest.raises(BadInput, match="target="):
+        plainly.score(outputs=["a"], metrics=["fkgl"], target="A2")
+
+
+@pytest.mark.parametrize("name", load_variants())
 def test_an_explanation_has_the_numbers_of_score(name: str) -> None:
     evalset, outputs = data.demo()
     two = {system: outputs[system] for system in ("editor", "noisy")}
-    told = explain(name, Texts(evalset, two))
-    scored = plainly.score(evalset=evalset, outputs=two, metrics=list(told.why), intervals=False)
-    for record in told.records():
+    explanation = explain(name, Texts(evalset, two))
+    evaluation = plainly.score(evalset=evalset, outputs=two, metrics=list(explanation.why), intervals=False)
+    for record in explanation.records():
         if record["system"] in two:
-            assert record["value"] == scored[record["system"]][record["variant"]].value
-    assert next(iter(told.why)) == name
+            assert record["value"] == evaluation[record["system"]][record["variant"]].value
+    assert next(iter(explanation.why)) == name
 
 
 def test_fkgl_of_easse_is_told_where_it_differs() -> None:
     evalset, outputs = data.demo()
     copy = {"copy": outputs["copy"]}
     other = plainly.score(evalset=evalset, outputs=copy, metrics=["fkgl(variant=easse)"], intervals=False)
-    said = [note.message for note in plainly.score(evalset=evalset, outputs=copy, metrics=["fkgl"]).notes()]
+    messages = [note.message for note in plainly.score(evalset=evalset, outputs=copy, metrics=["fkgl"]).notes()]
     number = f"{other['copy']['fkgl(variant=easse)'].value:.2f}"
-    assert any(f"{number} in EASSE" in message for message in said)
+    assert any(f"{number} in EASSE" in message for message in messages)
     assert not any("in EASSE" in note.message for note in other.notes())

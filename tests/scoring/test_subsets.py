@@ -12,7 +12,9 @@ import pytest
 from plainly.cli import main
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
+from plainly.core.sampling import Sampling
 from plainly.scoring import subsets
+from plainly.scoring.compare import compare
 from plainly.scoring.evaluate import evaluate
 
 N = 60
@@ -48,13 +50,13 @@ def test_fields_partition_the_set_and_scores_are_those_of_the_items(setting, by)
     parts = subsets.divide(evalset, outputs, by)
     assert len(parts) > 1
     for system, texts in outputs.items():
-        covered = np.sum([part.masks[system] for part in parts], axis=0)
-        assert (covered == 1).all()
+        coverage = np.sum([part.masks[system] for part in parts], axis=0)
+        assert (coverage == 1).all()
         for part in parts:
             mask = part.masks[system]
             if not mask.any():
                 continue
-            found = subsets.evaluate_subset(evaluation, part)[system]
+            result = subsets.evaluate_subset(evaluation, part)[system]
             fresh = evaluate(
                 evalset[mask],
                 {system: [t for t, m in zip(texts, mask, strict=True) if m]},
@@ -62,8 +64,8 @@ def test_fields_partition_the_set_and_scores_are_those_of_the_items(setting, by)
                 sampling=None,
             )
             for spec in ("bleu", "fkgl"):
-                assert float(found[spec]) == pytest.approx(float(fresh[system][spec]), nan_ok=True)
-                assert found[spec].n == mask.sum()
+                assert float(result[spec]) == pytest.approx(float(fresh[system][spec]), nan_ok=True)
+                assert result[spec].n == mask.sum()
 
 
 def test_length_comes_in_thirds_in_order(setting):
@@ -88,6 +90,37 @@ def test_what_outputs_do_is_by_system_or_together(setting):
     np.testing.assert_array_equal(together.masks["A"], together.masks["B"])
     np.testing.assert_array_equal(rest.masks["A"], ~together.masks["A"])
     assert changed.fewest == 30
+
+
+def test_a_table_of_subsets_has_every_system_and_the_number_of_items(setting) -> None:
+    evalset, outputs = setting
+    evaluation = evaluate(evalset, outputs, ["sari"], sampling=None)
+    parts = [(part, subsets.evaluate_subset(evaluation, part)) for part in subsets.divide(evalset, outputs, "copy")]
+    table = subsets.subset_table("copy", parts)
+    assert [(row[2], int(row[1])) for row in table.rows] == [("A", 20), ("B", 30), ("A", 40), ("B", 30)]
+    assert all(len(row) == len(table.header) for row in table.rows)
+
+
+@pytest.mark.parametrize(("distinct", "expected"), [(12, 12), (13, 3)])
+def test_a_column_of_many_numbers_comes_in_thirds(distinct: int, expected: int) -> None:
+    evalset = EvalSet.of(["a"] * 26, columns={"year": [str(2000 + at % distinct) for at in range(26)]})
+    parts = subsets.divide(evalset, {"A": ["a"] * 26}, "year")
+    assert len(parts) == expected
+    assert sum(part.fewest for part in parts) == 26
+
+
+def test_a_comparison_by_what_outputs_do_is_on_the_items_of_any_system(setting) -> None:
+    evalset, outputs = setting
+    evaluation = evaluate(evalset, outputs, ["sari"], sampling=None)
+    result = compare(evaluation, by="copy", trials=50, sampling=Sampling(resamples=50))
+    copied = np.array([k % 3 == 0 or k % 2 == 0 for k in range(N)])
+    assert [len(table.rows) for table in result.tables()] == [1, 1]
+    assert result.family("sari") == 2
+    for (_, part), mask in zip(result.subsets, (copied, ~copied), strict=True):
+        assert part.evaluation.n == mask.sum()
+        for pair in part.comparisons:
+            assert pair.n == mask.sum()
+            assert pair.score == pytest.approx(float(evaluation.select(mask)[pair.system]["sari"]))
 
 
 def test_small_subsets_are_warned_of(setting):
@@ -140,16 +173,18 @@ def label_by_length(sources, outputs):
 
 def test_by_on_the_command_line(capsys):
     assert main(["score", "--demo", "--by", "group", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {part["field"] for part in found["subsets"]} == {"group"}
-    items = {part["label"]: part["systems"][0]["scores"]["sari"]["n"] for part in found["subsets"]}
-    assert sum(items.values()) == found["items"]
-    assert "small-subset" in {warning["code"] for warning in found["warnings"]}
+    result = json.loads(capsys.readouterr().out)
+    assert {part["field"] for part in result["subsets"]} == {"group"}
+    items = {part["label"]: part["systems"][0]["scores"]["sari"]["n"] for part in result["subsets"]}
+    assert sum(items.values()) == result["items"]
+    assert "small-subset" in {warning["code"] for warning in result["warnings"]}
     assert main(["score", "--demo", "--by", "length", "--csv"]) == 0
     assert "length: source words" in capsys.readouterr().out
     assert main(["compare", "--demo", "-m", "sari,fkgl", "editor", "lexical", "--by", "length", "--json"]) == 0
-    divided = json.loads(capsys.readouterr().out)["subsets"]
-    family = [each for part in divided for each in part["comparisons"] if each["test"] == "approximate-randomisation"]
+    all_subsets = json.loads(capsys.readouterr().out)["subsets"]
+    family = [
+        each for part in all_subsets for each in part["comparisons"] if each["test"] == "approximate-randomisation"
+    ]
     for metric in ("sari", "fkgl"):
         of_metric = [each for each in family if each["metric"] == metric]
         smallest = min(of_metric, key=lambda each: each["p_value"])

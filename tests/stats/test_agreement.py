@@ -45,7 +45,7 @@ def test_cohen_equals_scikit_learn(ours: agreement.Distance, theirs: str | None)
         assert cohen(one, other, weights=ours) == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_point_of_the_scale_that_nobody_used_keeps_its_distance() -> None:
+def test_a_point_of_the_scale_without_ratings_keeps_its_distance() -> None:
     # 1 and 5 only: scikit-learn would call them neighbours; by value every disagreement is 4 points, and kappa is the
     # same for all weights. With 2 used once, the distances differ.
     one, other = np.array([1, 1, 5, 5, 1, 5.0]), np.array([1, 5, 5, 5, 1, 1.0])
@@ -60,7 +60,7 @@ def test_cohen_takes_labels_and_leaves_out_what_one_did_not_rate() -> None:
     other = np.array(["add", "del", "del", "add", "add"], dtype=object)
     # Observed 3/4; chance (3/4)(2/4) + (1/4)(2/4) = 1/2.
     assert cohen(one, other) == pytest.approx(0.5)
-    with pytest.raises(BadInput, match="labels have no mean"):
+    with pytest.raises(BadInput, match="labels"):
         agreement.icc(np.stack([one, other], axis=1))
 
 
@@ -76,8 +76,8 @@ def test_krippendorff_equals_the_krippendorff_package(distance: str, gaps: float
 
 
 def test_krippendorff_equals_his_worked_example() -> None:
-    published = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}
-    for distance, alpha in published.items():
+    values = {"nominal": 0.743, "ordinal": 0.815, "interval": 0.849}
+    for distance, alpha in values.items():
         assert agreement.krippendorff(KRIPPENDORFF, distance=distance).value == pytest.approx(alpha, abs=5e-4)  # type: ignore[arg-type]
 
 
@@ -158,9 +158,9 @@ def test_icc_equals_pingouin() -> None:
 def test_icc_equals_shrout_and_fleiss_1979() -> None:
     # Their Table 2 and Table 4: six targets, four judges.
     ratings = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7.0]])
-    published = {("one-way", False): 0.17, ("random", False): 0.29, ("mixed", False): 0.71,
+    values = {("one-way", False): 0.17, ("random", False): 0.29, ("mixed", False): 0.71,
                  ("one-way", True): 0.44, ("random", True): 0.62, ("mixed", True): 0.91}  # fmt: skip
-    for (model, average), value in published.items():
+    for (model, average), value in values.items():
         assert round(agreement.icc(ratings, model=model, average=average).value, 2) == value  # type: ignore[arg-type]
 
 
@@ -190,7 +190,7 @@ def test_undefined_is_nan() -> None:
 
 def test_resampled_kappa_draws_as_the_slow_loop_does() -> None:
     ratings = scale_ratings(np.random.default_rng(5), units=60, raters=3)
-    found = agreement.resampled_kappa(ratings, draws=400, rng=np.random.default_rng(1))
+    kappa = agreement.resampled_kappa(ratings, draws=400, rng=np.random.default_rng(1))
     rng = np.random.default_rng(2)
     slow = []
     for _ in range(400):
@@ -200,25 +200,25 @@ def test_resampled_kappa_draws_as_the_slow_loop_does() -> None:
             one.append(row[mine])
             other.append(np.rint(np.delete(row, mine).mean()))
         slow.append(cohen(np.array(one), np.array(other), weights="quadratic"))
-    assert found.median == pytest.approx(np.median(slow), abs=0.01)
-    assert found.low == pytest.approx(np.quantile(slow, 0.025), abs=0.02)
-    assert found.margin == pytest.approx(1.96 * np.std(slow) / 20, abs=0.001)
+    assert kappa.median == pytest.approx(np.median(slow), abs=0.01)
+    assert kappa.low == pytest.approx(np.quantile(slow, 0.025), abs=0.02)
+    assert kappa.margin == pytest.approx(1.96 * np.std(slow) / 20, abs=0.001)
 
 
 def test_resampled_kappa_by_hand_with_two_raters() -> None:
     # With two raters the draw only swaps them, and quadratic kappa over symmetric data stays within a known range; with
     # identical raters it is 1 in every draw.
     ratings = np.repeat(np.array([[1.0], [2], [5]]), 3, axis=1)
-    found = agreement.resampled_kappa(ratings, draws=50, rng=np.random.default_rng(0))
-    assert (found.median, found.low, found.high, found.margin) == (1, 1, 1, 0)
+    kappa = agreement.resampled_kappa(ratings, draws=50, rng=np.random.default_rng(0))
+    assert (kappa.median, kappa.low, kappa.high, kappa.margin) == (1, 1, 1, 0)
 
 
 def test_resampled_kappa_handles_gaps_and_other_weights() -> None:
     ratings = scale_ratings(np.random.default_rng(8), units=200, raters=6, gaps=0.4)
     for weights in ("nominal", "linear", "quadratic"):
-        found = agreement.resampled_kappa(ratings, weights=weights, draws=50, rng=np.random.default_rng(0))  # type: ignore[arg-type]
-        assert 0.1 < found.low <= found.median <= found.high < 0.9
-        assert found.n == int((np.sum(~np.isnan(ratings), axis=1) >= 2).sum())
+        kappa = agreement.resampled_kappa(ratings, weights=weights, draws=50, rng=np.random.default_rng(0))  # type: ignore[arg-type]
+        assert 0.1 < kappa.low <= kappa.median <= kappa.high < 0.9
+        assert kappa.n == int((np.sum(~np.isnan(ratings), axis=1) >= 2).sum())
 
 
 def test_intervals_cover_and_follow_the_seed() -> None:
@@ -230,28 +230,28 @@ def test_intervals_cover_and_follow_the_seed() -> None:
         agreement.icc(ratings, model="one-way", average=True),
         agreement.fleiss(ratings[:, :2], weights="linear"),
     ):
-        found = coefficient.estimate(Sampling(resamples=300))
-        assert found.low < found.value < found.high
-        assert found == coefficient.estimate(Sampling(resamples=300))
-        assert found != coefficient.estimate(Sampling(resamples=300, seed=1))
+        estimate = coefficient.estimate(Sampling(resamples=300))
+        assert estimate.low < estimate.value < estimate.high
+        assert estimate == coefficient.estimate(Sampling(resamples=300))
+        assert estimate != coefficient.estimate(Sampling(resamples=300, seed=1))
 
 
 def test_a_bootstrap_draw_is_the_coefficient_of_the_drawn_units() -> None:
     ratings = scale_ratings(np.random.default_rng(11), units=30)
-    chosen = np.random.default_rng(1).integers(30, size=30)
+    units = np.random.default_rng(1).integers(30, size=30)
     for build in (agreement.fleiss, agreement.krippendorff, agreement.icc):
         coefficient = build(ratings)
-        drawn = coefficient.score(coefficient.rows[chosen].sum(axis=0))[0]
-        assert drawn == pytest.approx(build(ratings[chosen]).value, abs=1e-9)
+        value = coefficient.score(coefficient.rows[units].sum(axis=0))[0]
+        assert value == pytest.approx(build(ratings[units]).value, abs=1e-9)
 
 
 def test_order_of_units_and_raters_does_not_matter() -> None:
     rng = np.random.default_rng(4)
     ratings = scale_ratings(rng, gaps=0.2)
-    shuffled = ratings[rng.permutation(len(ratings))][:, rng.permutation(ratings.shape[1])]
+    permutation = ratings[rng.permutation(len(ratings))][:, rng.permutation(ratings.shape[1])]
     for statistic in (agreement.fleiss, agreement.krippendorff):
-        assert statistic(ratings).value == pytest.approx(statistic(shuffled).value, abs=1e-12)
-    assert agreement.davies_fleiss(ratings) == pytest.approx(agreement.davies_fleiss(shuffled), abs=1e-12)
+        assert statistic(ratings).value == pytest.approx(statistic(permutation).value, abs=1e-12)
+    assert agreement.davies_fleiss(ratings) == pytest.approx(agreement.davies_fleiss(permutation), abs=1e-12)
 
 
 def test_faults_are_named() -> None:
@@ -303,8 +303,21 @@ def test_raters_of_long_ratings_are_those_of_the_matrix() -> None:
         assert (rater.n, rater.compared, rater.outlying) == (other.n, other.compared, other.outlying)
         for figure in ("mean", "sd", "correlation", "bias", "distance"):
             assert getattr(rater, figure) == pytest.approx(getattr(other, figure), abs=1e-9, nan_ok=True)
-    assert "against the others" in by_list["r3"].outlying
+    assert "against" in by_list["r3"].outlying
     assert "only" in by_list["r6"].outlying
+
+
+def test_alpha_without_a_rater_is_that_of_the_others() -> None:
+    import krippendorff
+
+    matrix = scale_ratings(np.random.default_rng(4), units=50, raters=4, gaps=0.2)
+    raters = {rater.name: rater for rater in reliability(matrix)}
+    assert len(raters) == 4
+    for at in range(4):
+        others = np.delete(matrix, at, axis=1).T
+        expected = krippendorff.alpha(reliability_data=others, level_of_measurement="interval")
+        assert raters[str(at + 1)].alpha_without == pytest.approx(expected, abs=1e-9)
+    assert all(np.isnan(rater.alpha_without) for rater in reliability(matrix[:, :2]))
 
 
 def test_who_shares_too_few_units_with_others_does_not_stand_apart() -> None:
@@ -320,16 +333,37 @@ def test_labels_have_a_rater_who_differs_far_more_than_most() -> None:
     truth = rng.integers(0, 4, size=(200, 1))
     wrong = rng.random((200, 7)) < np.array([0.02, 0.06, 0.1, 0.14, 0.18, 0.22, 0.95])
     matrix = np.where(wrong, rng.integers(0, 4, size=(200, 7)), truth).astype(float)
-    found = {rater.name: rater for rater in long_ratings(matrix, "nominal").by_rater()}
-    assert {name for name, rater in found.items() if rater.outlying} == {"r6"}
-    assert "differs from the others far more" in found["r6"].outlying
+    raters = {rater.name: rater for rater in long_ratings(matrix, "nominal").by_rater()}
+    assert {name for name, rater in raters.items() if rater.outlying} == {"r6"}
+    assert "differs" in raters["r6"].outlying
     others = [[at for at in range(7) if at != rater] for rater in range(7)]
     shares = [np.mean(matrix[:, [rater]] != matrix[:, rest]) for rater, rest in enumerate(others)]
-    assert [found[f"r{at}"].distance for at in range(7)] == pytest.approx(shares)
+    assert [raters[f"r{at}"].distance for at in range(7)] == pytest.approx(shares)
+
+
+def test_a_rater_is_outlying_beyond_a_robust_z_score_of_three_and_a_half() -> None:
+    """Iglewicz and Hoaglin 1993: .6745 times the distance from the median, in median deviations."""
+    truth = np.tile(np.arange(4), 50)
+    outlying = {}
+    for wrong in range(16, 40):
+        counts = [4, 6, 8, 10, 12, 14, wrong]  # how often each rater names something else
+        matrix = np.tile(truth[:, None], (1, 7)).astype(float)
+        for rater, count in enumerate(counts):
+            start = sum(counts[:rater])  # on units of their own
+            matrix[start : start + count, rater] += 10 + rater
+        raters = long_ratings(matrix, "nominal").by_rater()
+        distances = np.array([rater.distance for rater in raters])
+        deviations = np.abs(distances - np.median(distances))
+        z = 0.6745 * deviations[-1] / np.median(deviations)
+        outlying[float(z)] = bool(raters[-1].outlying)
+        assert not any(rater.outlying for rater in raters[:-1])
+    assert outlying == {z: z > 3.5 for z in outlying}
+    assert sum(3 < z <= 3.5 for z in outlying) > 0
+    assert sum(3.5 < z < 4 for z in outlying) > 0
 
 
 def test_outputs_of_one_item_are_drawn_together() -> None:
-    """Six copies of each unit are no new evidence: drawn by item, the interval is that of the units themselves."""
+    """Six copies of each unit add no evidence: drawn by item, the interval is that of the units themselves."""
     rng = np.random.default_rng(0)
     alone = np.clip(np.rint(3 + rng.normal(size=(40, 1)) + rng.normal(scale=0.8, size=(40, 3))), 1, 5)
     alone[0, :2] = np.nan  # a unit with one rating has no row

@@ -63,7 +63,7 @@ def _assert_same(one: dict[str, object], other: dict[str, object]) -> None:
         assert {k: pytest.approx(v, rel=1e-12) for k, v in intervals.items()} == theirs
 
 
-@pytest.mark.parametrize("processes", [2, 7])
+@pytest.mark.parametrize("processes", [2, pytest.param(7, marks=pytest.mark.long)])
 def test_any_number_of_processes_gives_the_same_numbers(folder: Path, alone: dict[str, object], processes: int) -> None:
     _assert_same(alone, _scores(folder, processes))
 
@@ -98,8 +98,9 @@ class Faulty:
         return task
 
 
+@pytest.mark.long
 def test_work_that_always_kills_its_process_ends_in_an_error() -> None:
-    with pytest.raises(PlainlyError, match=r"part 4 ended 3 times \(exit status -9\)"):
+    with pytest.raises(PlainlyError, match=r"part 4 .*-9"):
         list(LocalEngine(2).run(Deadly(), range(6)))
 
 
@@ -125,7 +126,9 @@ def test_every_engine_that_the_command_line_takes_can_be_named_in_python(
 ) -> None:
     monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
     results = {
-        name: plainly.score(open_corpus([str(folder)]), metrics=["fkgl"], engine=name, processes=1)
+        name: plainly.score(
+            open_corpus([str(folder)]), metrics=["fkgl"], engine=name, processes=1, sampling=Sampling(resamples=20)
+        )
         for name in NAMES
         if name != "ray"
     }
@@ -143,7 +146,7 @@ import plainly.cli.score as command
 import plainly.streaming.resume as resume
 from plainly.cli import main
 
-resume._SAVE_SECONDS = 0.0
+resume.SAVE_SECONDS = 0.0
 
 @contextmanager
 def with_accident(what, *, total, unit=""):
@@ -171,19 +174,17 @@ def _accident(tmp_path: Path, number: int, rows: int, arguments: list[str]) -> s
     )
 
 
-@pytest.mark.parametrize("processes", ["2"])
-def test_a_run_that_was_killed_goes_on(
-    tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str], processes: str
-) -> None:
+@pytest.mark.long
+def test_a_run_that_was_killed_resumes(tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = tmp_path / "state.npz"
-    arguments = ["score", str(folder), "-m", "sari,fkgl", "--json", "--processes", processes, "--state", str(state)]
+    arguments = ["score", str(folder), "-m", "sari,fkgl", "--json", "--processes", "2", "--state", str(state)]
     killed = _accident(tmp_path, signal.SIGKILL, 600, arguments)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert killed.stdout == ""
     assert state.exists()
     assert main(arguments) == 0
     again = capsys.readouterr()
-    assert "went on from an earlier run" in again.err
+    assert "earlier run" in again.err
     assert not state.exists()  # done: nothing to go on from
     assert main([*arguments, "--restart"]) == 0
     fresh = capsys.readouterr()
@@ -195,7 +196,8 @@ def test_a_run_that_was_killed_goes_on(
             assert mine["scores"][spec]["low"] == pytest.approx(theirs["scores"][spec]["low"], rel=1e-12)
 
 
-def test_a_state_of_other_metrics_or_files_is_not_taken(
+@pytest.mark.long
+def test_a_state_of_other_metrics_or_files_is_ignored(
     tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = tmp_path / "state.npz"
@@ -205,7 +207,7 @@ def test_a_state_of_other_metrics_or_files_is_not_taken(
     assert "earlier run" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize("processes", ["1", pytest.param("2", marks=pytest.mark.long)])
 def test_an_interrupted_run_leaves_a_partial_result_that_says_so(
     tmp_path: Path, folder: Path, capsys: pytest.CaptureFixture[str], processes: str
 ) -> None:
@@ -214,14 +216,14 @@ def test_an_interrupted_run_leaves_a_partial_result_that_says_so(
     stopped = _accident(tmp_path, signal.SIGINT, 600, arguments)
     assert stopped.returncode == 130, stopped.stderr
     assert "PARTIAL RESULT: interrupted after" in stopped.stderr
-    found = json.loads(stopped.stdout)
-    assert found["complete"] is False
-    assert 0 < found["items"] == found["rows"]["read"] < found["rows"]["total"] == 1200
-    assert "partial" in {warning["code"] for warning in found["warnings"]}
-    assert 0 < found["systems"][0]["scores"]["sari"]["value"] < 100
+    result = json.loads(stopped.stdout)
+    assert result["complete"] is False
+    assert 0 < result["items"] == result["rows"]["read"] < result["rows"]["total"] == 1200
+    assert "partial" in {warning["code"] for warning in result["warnings"]}
+    assert 0 < result["systems"][0]["scores"]["sari"]["value"] < 100
     assert main(arguments) == 0
     rest = capsys.readouterr()
-    assert "went on from an earlier run" in rest.err
+    assert "earlier run" in rest.err
     assert json.loads(rest.out)["items"] == 1200
 
 
@@ -230,33 +232,31 @@ def test_large_corpora_are_streamed_without_being_asked(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     one = str(folder / "part-0.parquet")
-    assert main(["score", one, "-m", "fkgl", "--no-advice"]) == 0
+    assert main(["score", one, "-m", "fkgl", "--resamples", "20", "--no-advice"]) == 0
     assert "Poisson" not in capsys.readouterr().err
-    monkeypatch.setattr("plainly.cli.inputs.LARGE", 1000)
+    monkeypatch.setattr("plainly.cli.options.LARGE", 1000)
     monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
-    assert main(["score", one, "-m", "fkgl", "--processes", "1"]) == 0
+    assert main(["score", one, "-m", "fkgl", "--resamples", "20", "--processes", "1"]) == 0
     assert "Poisson" in capsys.readouterr().err
-    assert main(["score", one, "-m", "fkgl", "--engine", "memory"]) == 0
+    assert main(["score", one, "-m", "fkgl", "--resamples", "20", "--engine", "memory"]) == 0
     assert "Poisson" not in capsys.readouterr().err
 
 
 def test_what_can_be_asked_of_texts_can_be_asked_of_a_corpus_in_files(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Subsets, sanity rows, other references, and every item's scores: as in memory, since the corpus can be held."""
-    made = make(1200)
-    path = str(made.write_jsonl(tmp_path / "made.jsonl"))
-    for asked in (["--by", "length"], ["--sanity"], ["--over", "references"], ["--csv"], ["--segments"]):
-        if asked == ["--segments"]:
-            asked = ["--segments", str(tmp_path / "segments.csv")]
-        printed = []
+    path = str(make(150).write_jsonl(tmp_path / "made.jsonl"))
+    segments = ["--segments", str(tmp_path / "segments.csv")]
+    for options in (["--by", "length"], ["--sanity"], ["--over", "references"], ["--csv"], segments):
+        outputs = []
         for engine_name in ("memory", "local"):
-            arguments = ["score", path, "-m", "sari,fkgl", "--resamples", "20", "--engine", engine_name, *asked]
+            arguments = ["score", path, "-m", "sari,fkgl", "--resamples", "20", "--engine", engine_name, *options]
             assert main([*arguments, "--processes", "1", "--state", str(tmp_path / "state")]) == 0
-            printed.append(capsys.readouterr().out)
-            if "--segments" in asked:
-                printed[-1] += Path(asked[1]).read_text()
-        assert printed[0] == printed[1], asked
+            outputs.append(capsys.readouterr().out)
+            if options is segments:
+                outputs[-1] += Path(segments[1]).read_text()
+        assert outputs[0] == outputs[1], options
 
 
 @pytest.mark.parametrize("option", [["--by", "length"], ["--sanity"], ["--over", "references"]])
@@ -265,9 +265,7 @@ def test_what_needs_the_whole_says_so_in_one_line(
 ) -> None:
     monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
     assert main(["score", str(folder), "-m", "sari", "--processes", "1", "--restart", *option]) == 2
-    said = capsys.readouterr().err.strip().splitlines()
-    assert len(said) == 1
-    assert "too large to hold" in said[0]
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert main(["score", "--demo", "--engine", "local"]) == 2
 
 
@@ -290,9 +288,11 @@ def test_operations_are_labelled_part_by_part(tmp_path: Path, folder: Path, caps
     assert main(arguments) == 0
     assert "2,400 pairs labelled" in capsys.readouterr().err
     first = formats.load(out / "part-000000.jsonl")
-    made = make(1200)
-    system = next(iter(made.outputs))
-    held = labeller("rules").label(made.evalset.sources[:100], made.outputs[system][:100], ids=made.evalset.ids[:100])
+    synthetic = make(1200)
+    system = next(iter(synthetic.outputs))
+    held = labeller("rules").label(
+        synthetic.evalset.sources[:100], synthetic.outputs[system][:100], ids=synthetic.evalset.ids[:100]
+    )
     mine = [pair for pair in first if pair.part == system]
     assert [(pair.id, pair.groups) for pair in mine] == [(pair.id, pair.groups) for pair in held]
     (out / "part-000003.jsonl").unlink()
@@ -300,7 +300,7 @@ def test_operations_are_labelled_part_by_part(tmp_path: Path, folder: Path, caps
     assert "11 of 12 parts were labelled before" in capsys.readouterr().err
     assert (out / "part-000003.jsonl").exists()
     assert main([*arguments, "--on-error", "set-aside"]) == 2
-    assert "another corpus or labeller" in capsys.readouterr().err
+    assert "--restart" in capsys.readouterr().err
 
 
 def test_an_audit_on_an_engine_gives_the_same_curves() -> None:
@@ -309,10 +309,10 @@ def test_an_audit_on_an_engine_gives_the_same_curves() -> None:
     from plainly.auditing.sweep import sweep
 
     evalset, outputs = data.demo()
-    chosen = {name: outputs[name] for name in list(outputs)[:1]}
+    first = {name: outputs[name] for name in list(outputs)[:1]}
     attacks = list(ATTACKS.values())[:3]
-    here = sweep(evalset, chosen, ["fkgl"], attacks, trials=6)
-    there = sweep(evalset, chosen, ["fkgl"], attacks, trials=6, engine=LocalEngine(2))
+    here = sweep(evalset, first, ["fkgl"], attacks, trials=6)
+    there = sweep(evalset, first, ["fkgl"], attacks, trials=6, engine=LocalEngine(2))
     assert here.curves.keys() == there.curves.keys()
     for key, curve in here.curves.items():
         assert (curve.mean == there.curves[key].mean).all()
@@ -334,9 +334,9 @@ class Counting:
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_worker_keeps_what_it_loaded(processes: int) -> None:
     Counting.loads = 0
-    found = [answer for _, answer in LocalEngine(processes).run(Counting(), range(8))]
-    assert len({pid for pid, _ in found}) <= processes
-    assert all(loads == 1 for _, loads in found)
+    result = [answer for _, answer in LocalEngine(processes).run(Counting(), range(8))]
+    assert len({pid for pid, _ in result}) <= processes
+    assert all(loads == 1 for _, loads in result)
 
 
 def test_a_pattern_of_tables_is_one_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from corpora import Made, make
+from corpora import Synthetic, make
 from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.core.progress import ignore_progress
@@ -23,10 +25,10 @@ from plainly.scoring.evaluate import evaluate
 from plainly.scoring.streamed import evaluate_corpus
 from plainly.streaming.corpus import open_corpus
 
-ray = pytest.importorskip("ray", reason="needs the extra: pip install 'plainly[ray]'")
 # Ray's own: sockets and processes that it leaves to the operating system, and its plans for later versions.
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.system,
+    pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra: pip install 'plainly[ray]'"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -37,16 +39,19 @@ METRICS = ["sari", "sari(variant=xu)", "fkgl"]
 
 @pytest.fixture(scope="module")
 def runtime() -> Iterator[None]:
-    from plainly.streaming.engines.ray import RayEngine
+    import ray
 
-    RayEngine(workers=2, store=100_000_000)._start(ray)
+    ray.init(
+        address="local", num_cpus=2, object_store_memory=100_000_000, include_dashboard=False, log_to_driver=False,
+        logging_level=logging.ERROR,
+    )  # fmt: skip
     assert ray.cluster_resources()["CPU"] == 2
     yield
     ray.shutdown()
 
 
 @pytest.fixture(scope="module")
-def made() -> Made:
+def synthetic() -> Synthetic:
     return make(2400)
 
 
@@ -55,22 +60,22 @@ def _actors() -> list[int]:
     from ray._private.worker import global_worker
 
     session = global_worker.node.session_name.encode()
-    found = []
+    result = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
             if b"MapWorker" in (entry / "cmdline").read_bytes():
                 parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
                 if session in Path(f"/proc/{parent}/cmdline").read_bytes():
-                    found.append(int(entry.name))
-    return found
+                    result.append(int(entry.name))
+    return result
 
 
 def test_any_partitioning_and_a_killed_actor_give_the_scores_of_the_whole(
-    tmp_path: Path, runtime: None, made: Made
+    tmp_path: Path, runtime: None, synthetic: Synthetic
 ) -> None:
     from plainly.streaming.engines.ray import RayEngine
 
-    whole = evaluate(made.evalset, made.outputs, METRICS, sampling=None)
+    whole = evaluate(synthetic.evalset, synthetic.outputs, METRICS, sampling=None)
     killed: list[int] = []
     rows: list[int] = []
 
@@ -83,9 +88,9 @@ def test_any_partitioning_and_a_killed_actor_give_the_scores_of_the_whole(
 
     intervals = []
     for number, (files, rows_a_group) in enumerate([(1, 3000), (4, 40)]):
-        folder = made.write_parquet(tmp_path / str(number), files=files, rows_a_group=rows_a_group)
+        folder = synthetic.write_parquet(tmp_path / str(number), files=files, rows_a_group=rows_a_group)
         tell = kill_one if files > 1 else ignore_progress
-        found = evaluate_corpus(
+        result = evaluate_corpus(
             open_corpus([str(folder)]),
             METRICS,
             engine=RayEngine(),
@@ -94,24 +99,24 @@ def test_any_partitioning_and_a_killed_actor_give_the_scores_of_the_whole(
             hold=False,
             progress=lambda what, *, total, unit="", tell=tell: contextlib.nullcontext(tell),
         )
-        assert found.complete
+        assert result.complete
         for system, by in whole.systems.items():
             for spec, scores in by.items():
-                assert found[system][spec].corpus == {
+                assert result[system][spec].corpus == {
                     name: pytest.approx(value, rel=1e-12, abs=1e-12) for name, value in scores.corpus.items()
                 }
-        intervals.append(found["copy" if "copy" in whole else next(iter(whole))]["sari"].value)
+        intervals.append(result["copy" if "copy" in whole else next(iter(whole))]["sari"].value)
         table = pq.read_table(tmp_path / f"segments{number}")
-        assert table.num_rows == len(made.evalset) * len(made.outputs)
+        assert table.num_rows == len(synthetic.evalset) * len(synthetic.outputs)
     assert len(killed) == 1
-    assert sum(rows) == len(made.evalset)
+    assert sum(rows) == len(synthetic.evalset)
     assert intervals[0].low == pytest.approx(intervals[1].low, rel=1e-12)
 
 
-def test_bad_rows_stop_or_are_set_aside(tmp_path: Path, runtime: None, made: Made) -> None:
+def test_bad_rows_stop_or_are_set_aside(tmp_path: Path, runtime: None, synthetic: Synthetic) -> None:
     from plainly.streaming.engines.ray import RayEngine
 
-    path = made.write_jsonl(tmp_path / "made.jsonl")
+    path = synthetic.write_jsonl(tmp_path / "made.jsonl")
     lines = path.read_text("utf-8").splitlines(keepends=True)
     lines[6] = "no json\n"
     path.write_text("".join(lines[:300]), "utf-8")
@@ -124,8 +129,10 @@ def test_bad_rows_stop_or_are_set_aside(tmp_path: Path, runtime: None, made: Mad
     assert (reading.set_aside, reading.read, reading.bad[0].first) == (1, 300, 7)
 
 
-def test_commands_run_on_ray(tmp_path: Path, runtime: None, made: Made, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = str(made.write_parquet(tmp_path / "shards", files=2, rows_a_group=600))
+def test_commands_run_on_ray(
+    tmp_path: Path, runtime: None, synthetic: Synthetic, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(synthetic.write_parquet(tmp_path / "shards", files=2, rows_a_group=600))
     state = ["--state", str(tmp_path / "state.npz")]
     results = []
     for engine in (["--engine", "ray"], ["--engine", "local", "--processes", "1"]):
@@ -134,10 +141,10 @@ def test_commands_run_on_ray(tmp_path: Path, runtime: None, made: Made, capsys: 
     rounded = {bound: pytest.approx(results[1][bound]) for bound in ("low", "high")}
     assert results[0] == {**results[1], **rounded}
     assert main(["compare", folder, "-m", "sari", "--json", "--engine", "ray", "--trials", "200", *state]) == 0
-    assert json.loads(capsys.readouterr().out)["comparisons"][0]["n"] == len(made.evalset)
+    assert json.loads(capsys.readouterr().out)["comparisons"][0]["n"] == len(synthetic.evalset)
     labels = tmp_path / "labels"
     assert main(["operations", "label", folder, "--labeller", "rules", "-o", str(labels), "--engine", "ray"]) == 0
-    assert f"{2 * len(made.evalset):,} pairs labelled" in capsys.readouterr().err
+    assert f"{2 * len(synthetic.evalset):,} pairs labelled" in capsys.readouterr().err
     audits = []
     for engine in (["--engine", "ray"], ["--processes", "1"]):
         assert main(["audit", "--demo", "-m", "fkgl", "--trials", "6", "--attacks", "paper", "--json", *engine]) == 0

@@ -14,7 +14,10 @@ import pytest
 
 from plainly.cli import main
 
-pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes in /proc"),
+]
 _SECONDS = 40
 
 

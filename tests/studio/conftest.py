@@ -1,9 +1,10 @@
-"""What the studio's tests share: projects, a real server in a process of its own, PostgreSQL, and Debian's Chromium."""
+"""What the studio's tests share: studies, raters in process, a server process, PostgreSQL and Chromium."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -13,6 +14,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -46,15 +48,10 @@ def rating_project(**more: Any) -> Project:
 
 def fill(store: Store, project: Project, items: list[dict[str, Any]]) -> str:
     """Make the project with exactly these items; the owner's token."""
-    from sqlalchemy import insert
-
-    from plainly_studio import schema
-
     create_tables(store)
 
     def work(connection: Any) -> str:
-        connection.execute(insert(schema.about).values(key="project", value=project.to_json()))
-        creation.add_items(connection, items)
+        creation.fill(connection, project, items, "create", {})
         return people.invite(connection, "owner", once=True)
 
     return store.write_now(work)
@@ -124,7 +121,7 @@ class Server:
 
 
 @dataclass
-class Place:
+class Study:
     """A project on disk, with its store open for the test itself."""
 
     store: Store
@@ -145,7 +142,7 @@ class Place:
         return self.store.read(lambda connection: list(connection.execute(text(statement)).all()))
 
 
-Make = Callable[..., Place]
+Make = Callable[..., Study]
 
 
 def integrity_faults(store: Store) -> list[str]:
@@ -158,29 +155,40 @@ def integrity_faults(store: Store) -> list[str]:
     return [line for line in lines if line != "ok"]
 
 
+@contextmanager
+def studies_in(directory: Path) -> Iterator[Make]:
+    """Yield a function that makes studies; the database is SQLite unless a URL is given."""
+    with ExitStack() as stores:
+
+        def make_study(
+            project: Project, items: list[dict[str, Any]], *, database: str = "", name: str = "project"
+        ) -> Study:
+            file = directory / f"{name}.toml"
+            file.write_text("# made by a test\n")
+            url = database or f"sqlite:///{directory / name}.db"
+            store = stores.enter_context(closing(Store(url, create=True)))
+            return Study(store, project, file, url, fill(store, project, items))
+
+        yield make_study
+
+
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
-    """Make projects; the database is SQLite unless a URL is given."""
-    opened: list[Store] = []
+    with studies_in(tmp_path) as make_study:
+        yield make_study
 
-    def one(project: Project, items: list[dict[str, Any]], *, database: str = "", name: str = "project") -> Place:
-        file = tmp_path / f"{name}.toml"
-        file.write_text("# made by a test\n")
-        where = database or f"sqlite:///{tmp_path / name}.db"
-        store = Store(where, create=True)
-        opened.append(store)
-        owner = fill(store, project, items)
-        return Place(store, project, file, where, owner)
 
-    yield one
-    for store in opened:
-        store.close()
+@pytest.fixture(scope="module")
+def shared_study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    """A study for all tests of a module, which must not depend on its state."""
+    with studies_in(tmp_path_factory.mktemp("shared")) as make_study:
+        yield make_study(rating_project(), simple_items(6))
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
@@ -188,8 +196,8 @@ def serve() -> Iterator[Callable[..., Server]]:
     """Start servers; they are ended with the test."""
     running: list[Server] = []
 
-    def one(place: Place, **more: Any) -> Server:
-        server = Server(place.file, place.database, free_port(), **more)
+    def one(study: Study, **more: Any) -> Server:
+        server = Server(study.file, study.database, free_port(), **more)
         running.append(server)
         return server.start()
 
@@ -215,12 +223,12 @@ def postgres(postgres_server: Postgres) -> str:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Postgres]:
     binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    found = shutil.which("initdb") or (str(binaries[-1] / "initdb") if binaries else None)
-    if found is None:
+    initdb = shutil.which("initdb") or (str(binaries[-1] / "initdb") if binaries else None)
+    if initdb is None:
         if os.environ.get("CI"):
             pytest.fail("In CI PostgreSQL must be installed.")
         pytest.skip("needs PostgreSQL: apt-get install postgresql")
-    bin_directory = Path(found).parent
+    bin_directory = Path(initdb).parent
     base = Path("/tmp") / f"plainly-pg-{uuid.uuid4().hex[:8]}"
     base.mkdir(mode=0o755)
     as_user: dict[str, Any] = {}
@@ -242,7 +250,11 @@ def postgres_server() -> Iterator[Postgres]:
 
 @pytest.fixture
 def postgres_database(postgres: str) -> str:
-    """A fresh database."""
+    return new_database(postgres)
+
+
+def new_database(postgres: str) -> str:
+    """Create a PostgreSQL database and return its URL."""
     import psycopg
 
     name = f"studio_{uuid.uuid4().hex[:10]}"
@@ -251,7 +263,7 @@ def postgres_database(postgres: str) -> str:
     return f"{postgres}/{name}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.system)])
 def database(request: pytest.FixtureRequest) -> str:
     """Each kind of database in turn."""
     return "" if request.param == "sqlite" else str(request.getfixturevalue("postgres_database"))
@@ -266,9 +278,9 @@ class Rater:
         self.url, self.client = url, client or httpx.Client(base_url=url, timeout=20)
         page = self.client.get(f"/join/{token}")
         assert page.status_code == 200, page.text
-        form = {"page_token": _hidden(page.text, "page_token"), "consent": "yes", **data}
-        done = self.client.post(f"/join/{token}", data=form, headers={"origin": self.origin})
-        assert done.status_code == 303, done.text
+        form = {"page_token": hidden_field(page.text, "page_token"), "consent": "yes", **data}
+        response = self.client.post(f"/join/{token}", data=form, headers={"origin": self.origin})
+        assert response.status_code == 303, response.text
         self.token = ""
         if self.client.get("/api/me").status_code == 200:
             me = self.client.get("/api/me").json()
@@ -292,22 +304,20 @@ class Rater:
         return self.post("/api/answer", {**body, "payload": payload, **more})
 
 
-def local_client(place: Place) -> Any:
+def local_client(study: Study) -> Any:
     """The application without a network."""
-    return TestClient(build(place.studio()), base_url="http://localhost", follow_redirects=False)
+    return TestClient(build(study.studio()), base_url="http://localhost", follow_redirects=False)
 
 
-def rater(place: Place, **more: Any) -> Rater:
+def rater(study: Study, **more: Any) -> Rater:
     """A rater of the application without a network."""
-    return Rater("http://localhost", place.link(), client=local_client(place), **more)
+    return Rater("http://localhost", study.link(), client=local_client(study), **more)
 
 
-def _hidden(page: str, name: str) -> str:
-    import re
-
-    found = re.search(rf'name="{name}" value="([^"]*)"', page)
-    assert found is not None, page
-    return found.group(1)
+def hidden_field(page: str, name: str) -> str:
+    match = re.search(rf'name="{name}" value="([^"]*)"', page)
+    assert match is not None, page
+    return match.group(1)
 
 
 def four(value: int = 3) -> dict[str, Any]:
@@ -322,11 +332,11 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def context(chromium: Any) -> Iterator[Any]:
-    """A browser that nobody used before."""
-    opened = chromium.new_context(viewport={"width": 1100, "height": 800})
-    opened.set_default_timeout(10_000)
-    yield opened
-    opened.close()
+    """A browser context without cookies or storage."""
+    new_context = chromium.new_context(viewport={"width": 1100, "height": 800})
+    new_context.set_default_timeout(10_000)
+    yield new_context
+    new_context.close()
 
 
 def join(page: Any, url: str, token: str) -> None:
@@ -337,11 +347,11 @@ def join(page: Any, url: str, token: str) -> None:
     page.click("button.primary")
 
 
-def settled(page: Any) -> None:
+def wait_for_item(page: Any) -> None:
     """Wait until an item has been on the screen for a moment, and so takes an answer."""
     page.locator(".item[data-settled]").wait_for()
 
 
-def saved(page: Any, count: int, *, timeout: float = 15_000) -> None:
+def wait_until_saved(page: Any, count: int, *, timeout: float = 15_000) -> None:
     """Wait until the page says that so many answers are on the server."""
     page.locator("#saved", has_text=f"All {count} answers saved").wait_for(timeout=timeout)

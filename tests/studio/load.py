@@ -1,4 +1,4 @@
-"""Raters by the dozen who never give up: what they were told is saved is compared with what is there in the end."""
+"""Dozens of raters who never give up: the answers that were acknowledged are compared with the database at the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from studio.conftest import Place, Server, _hidden, four, integrity_faults
+from studio.conftest import Server, Study, four, hidden_field, integrity_faults
 
 
 @dataclass
@@ -28,10 +28,10 @@ class Tally:
     milliseconds: list[float] = field(default_factory=list)
 
 
-async def run(place: Place, server: Server, *, raters: int, each: int, kills: int, seed: int = 1) -> Tally:
+async def run(study: Study, server: Server, *, raters: int, each: int, kills: int, seed: int = 1) -> Tally:
     """All raters at once, and a killer among them."""
     tally = Tally()
-    links = [place.link() for _ in range(raters)]
+    links = [study.link() for _ in range(raters)]
     workers = [
         asyncio.create_task(_rate(server, link, each, tally, random.Random(seed + at))) for at, link in enumerate(links)
     ]
@@ -57,8 +57,8 @@ async def _kill(server: Server, tally: Tally, kills: int, total: int) -> None:
 async def _rate(server: Server, link: str, each: int, tally: Tally, rng: random.Random) -> None:
     async with httpx.AsyncClient(base_url=server.url, timeout=20, verify=False) as client:
         page = await _send(client, tally, "GET", f"/join/{link}")
-        form = {"page_token": _hidden(page.text, "page_token")}
-        while True:  # A link can be used again: a reply that got lost is no reason to stop.
+        form = {"page_token": hidden_field(page.text, "page_token")}
+        while True:  # A link can be used again: after a lost reply, try again.
             await _send(client, tally, "POST", f"/join/{link}", data=form, headers={"origin": server.url})
             me = await _send(client, tally, "GET", "/api/me")
             if me.status_code == 200:
@@ -66,9 +66,9 @@ async def _rate(server: Server, link: str, each: int, tally: Tally, rng: random.
         headers = {"origin": server.url, "x-studio-token": me.json()["token"]}
         done = 0
         while done < each:
-            told = await _send(client, tally, "POST", "/api/claim", json={"want": 10, "have": []}, headers=headers)
-            items = told.json()["items"]
-            assert items, told.text
+            reply = await _send(client, tally, "POST", "/api/claim", json={"want": 10, "have": []}, headers=headers)
+            items = reply.json()["items"]
+            assert items, reply.text
             for item in items[: each - done]:
                 await _answer(client, tally, item, rng, headers)
                 done += 1
@@ -86,10 +86,10 @@ async def _answer(
     }
     sends = 2 if rng.random() < 0.05 else 1
     tally.double_sends += sends - 1
-    told = await asyncio.gather(
+    reply = await asyncio.gather(
         *(_send(client, tally, "POST", "/api/answer", json=body, headers=headers) for _ in range(sends))
     )
-    for answer in told:
+    for answer in reply:
         if answer.status_code == 201:
             tally.saved[body["key"]] = (item["assignment"], payload)
         else:
@@ -116,9 +116,9 @@ async def _send(client: httpx.AsyncClient, tally: Tally, method: str, path: str,
         return answer
 
 
-def faults(place: Place, tally: Tally) -> dict[str, int]:
+def faults(study: Study, tally: Tally) -> dict[str, int]:
     """What went wrong, by kind; all zero when nothing did."""
-    rows = place.query("SELECT key, assignment_id, payload FROM entry")
+    rows = study.query("SELECT key, assignment_id, payload FROM entry")
     stored = {row.key: (row.assignment_id, json.loads(row.payload)) for row in rows}
     per_assignment = Counter(row.assignment_id for row in rows)
     answered = {assignment: payload["comment"] for assignment, payload in tally.saved.values()}
@@ -131,6 +131,6 @@ def faults(place: Place, tally: Tally) -> dict[str, int]:
         "stored twice": sum(count - 1 for count in per_assignment.values()),
         "refused without cause": len(tally.refusals),
         "server errors": len(tally.server_errors),
-        "integrity": len(integrity_faults(place.store)),
+        "integrity": len(integrity_faults(study.store)),
         "stored without acknowledgement": len(rows) - len(tally.saved) if len(rows) > len(tally.saved) else 0,
     }

@@ -45,8 +45,8 @@ def no_key_and_no_revision() -> None:
 
     def submit(connection: Any, project: Any, rater_id: int, assignment_id: int, **more: Any) -> Any:
         row = assignments.own_assignment(connection, rater_id, assignment_id)
-        changed = {**more, "key": uuid.uuid4().hex, "revision": row.revision}
-        return original(connection, project, rater_id, assignment_id, **changed)
+        options = {**more, "key": uuid.uuid4().hex, "revision": row.revision}
+        return original(connection, project, rater_id, assignment_id, **options)
 
     assignments.submit = submit
 

@@ -6,17 +6,29 @@ import json
 import logging
 import socket
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from plainly_studio import guard, rater_pages
-from plainly_studio.app import ENDPOINTS, build
-from plainly_studio.guard import Limiter
-from plainly_studio.server import HEAD_SECONDS
-from studio.conftest import Make, Place, Rater, TestClient, four, local_client, rater, rating_project, simple_items
+from plainly_studio import rater_pages
+from plainly_studio.app import BODY_SECONDS, ENDPOINTS, HEAD_SECONDS, build
+from plainly_studio.context import Limiter
+from studio.conftest import (
+    Make,
+    Rater,
+    Study,
+    TestClient,
+    four,
+    local_client,
+    new_database,
+    rater,
+    rating_project,
+    simple_items,
+    studies_in,
+)
 from studio.test_security import ORIGIN, path_of, person_for
 
 WILD = [
@@ -40,23 +52,30 @@ WILD = [
 
 
 @pytest.fixture
-def place(make: Make) -> Place:
+def study(make: Make) -> Study:
     return make(rating_project(), simple_items(6))
 
 
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.system)])
+def wild_study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+    database = "" if request.param == "sqlite" else new_database(request.getfixturevalue("postgres"))
+    with studies_in(tmp_path_factory.mktemp("wild")) as make_study:
+        yield make_study(rating_project(), simple_items(3), database=database)
+
+
 def flood(port: int, count: int, sent: bytes) -> list[socket.socket]:
-    opened = []
+    sockets = []
     for _ in range(count):
         one = socket.socket()
         one.settimeout(5)
         one.connect(("127.0.0.1", port))
         if sent:
             one.sendall(sent)
-        opened.append(one)
-    return opened
+        sockets.append(one)
+    return sockets
 
 
-@pytest.mark.slow
+@pytest.mark.system
 @pytest.mark.parametrize(
     "sent",
     [
@@ -66,15 +85,15 @@ def flood(port: int, count: int, sent: bytes) -> list[socket.socket]:
     ],
     ids=["idle", "half a head", "half a body"],
 )
-def test_two_thousand_connections_that_wait_stop_nobody(place: Place, serve: Any, sent: bytes) -> None:
+def test_two_thousand_idle_connections_do_not_block_raters(study: Study, serve: Any, sent: bytes) -> None:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192) if hard > 0 else 8192, hard))
-    server = serve(place)
+    server = serve(study)
     waiting = flood(server.port, 2000, sent)
     began = time.monotonic()
-    one = Rater(server.url, place.link())
+    one = Rater(server.url, study.link())
     for item in one.claim(3)["items"]:
         assert one.answer(item, four()).status_code == 201
     assert time.monotonic() - began < 8, "raters go on working"
@@ -84,10 +103,11 @@ def test_two_thousand_connections_that_wait_stop_nobody(place: Place, serve: Any
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_head_that_drips_is_cut_off(place: Place, serve: Any) -> None:
+@pytest.mark.system
+def test_a_request_that_is_not_http_is_refused_with_the_headers(study: Study, serve: Any) -> None:
     assert HEAD_SECONDS <= 15
-    assert guard.BODY_SECONDS <= 30
-    server = serve(place)
+    assert BODY_SECONDS <= 30
+    server = serve(study)
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as one:
         one.sendall(b"\x16\x03\x01 no http\r\n\r\n")
         answer = one.recv(4096).decode()
@@ -96,9 +116,10 @@ def test_a_head_that_drips_is_cut_off(place: Place, serve: Any) -> None:
     assert "nosniff" in answer
 
 
-@pytest.mark.slow
-def test_waiting_connections_are_closed_in_time(place: Place, serve: Any) -> None:
-    server = serve(place)
+@pytest.mark.system
+@pytest.mark.long
+def test_waiting_connections_are_closed_in_time(study: Study, serve: Any) -> None:
+    server = serve(study)
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as one:
         one.sendall(b"GET / HTTP/1.1\r\n")
         began = time.monotonic()
@@ -109,8 +130,8 @@ def test_waiting_connections_are_closed_in_time(place: Place, serve: Any) -> Non
         assert time.monotonic() - began < HEAD_SECONDS + 3
 
 
-def test_a_made_up_cookie_has_no_allowance_of_its_own(place: Place) -> None:
-    studio = place.studio()
+def test_a_made_up_cookie_has_no_allowance_of_its_own(study: Study) -> None:
+    studio = study.studio()
     studio.visits = Limiter(rate=0.01, burst=5)
     app = build(studio)
     answers = [
@@ -120,9 +141,9 @@ def test_a_made_up_cookie_has_no_allowance_of_its_own(place: Place) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ENDPOINTS if row.method == "POST"], ids=lambda row: row.path)
-def test_numbers_out_of_any_range_are_refused(make: Make, database: str, row: Any) -> None:
-    place = make(rating_project(), simple_items(3), database=database)
-    one = person_for(row, place)
+def test_numbers_out_of_any_range_are_refused(wild_study: Study, row: Any) -> None:
+    study = wild_study
+    one = person_for(row, study)
     fields = (
         "assignment",
         "revision",
@@ -136,7 +157,7 @@ def test_numbers_out_of_any_range_are_refused(make: Make, database: str, row: An
         "payload",
         "key",
     )
-    path = path_of(row, place)
+    path = path_of(row, study)
     if row.path.endswith("leave") or row.path == "/api/exit":
         pytest.skip("takes no numbers")
     for wild in WILD:
@@ -150,19 +171,19 @@ def test_numbers_out_of_any_range_are_refused(make: Make, database: str, row: An
 def test_an_error_of_any_kind_carries_the_headers_and_logs_no_text(
     make: Make, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    place = make(rating_project(), simple_items(3))
-    one = rater(place)
+    study = make(rating_project(), simple_items(3))
+    one = rater(study)
     (item,) = one.claim()["items"]
     secret = "Herr Mustermann"
 
-    def broken(*args: Any, **more: Any) -> None:
+    def fail_in_database(*args: Any, **more: Any) -> None:
         raise DBAPIError(f"INSERT … {secret}", {"payload": secret}, ValueError(secret))
 
-    def wrong(*args: Any, **more: Any) -> None:
+    def fail_in_code(*args: Any, **more: Any) -> None:
         raise ZeroDivisionError(secret)
 
     with caplog.at_level(logging.DEBUG):
-        for fault, status in ((broken, 503), (wrong, 500)):
+        for fault, status in ((fail_in_database, 503), (fail_in_code, 500)):
             monkeypatch.setattr(rater_pages.assignments, "submit", fault)
             answer = one.answer(item, {**four(), "comment": secret})
             assert answer.status_code == status
@@ -172,17 +193,17 @@ def test_an_error_of_any_kind_carries_the_headers_and_logs_no_text(
             assert secret not in answer.text
     mine = [record for record in caplog.records if record.name.startswith("plainly")]
     assert len(mine) == 2
-    token = place.link()
-    monkeypatch.setattr(rater_pages.payment, "workload", wrong)
-    assert local_client(place).get(f"/join/{token}").status_code == 500
+    token = study.link()
+    monkeypatch.setattr(rater_pages.people, "workload", fail_in_code)
+    assert local_client(study).get(f"/join/{token}").status_code == 500
     text = "".join(record.getMessage() for record in caplog.records if record.name.startswith("plainly"))
     assert secret not in text
     assert token not in text
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "half \ud800 character"])
-def test_characters_that_cannot_be_stored_are_refused_at_the_door(place: Place, text: str) -> None:
-    one = rater(place)
+def test_characters_that_cannot_be_stored_are_refused(study: Study, text: str) -> None:
+    one = rater(study)
     (item,) = one.claim()["items"]
     answer = one.answer(item, {**four(), "comment": text})
     assert (answer.status_code, answer.json()["error"]) == (422, "characters")

@@ -1,6 +1,6 @@
 """WCAG 2.2 AA on every page, at 360 px and at 200 % zoom, in both themes: axe finds nothing, targets are large.
 
-axe-core is fetched from the npm registry into a cache the first time; it is no part of the project.
+axe-core is fetched from the npm registry into a cache the first time; it is not part of the project.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import browser
 from plainly_studio.creation import make_item
 from plainly_studio.project import Project, parse_project
 from plainly_studio.store import Store
-from studio.conftest import Make, Place, Server, fill, four, free_port, join, rater, rating_project, simple_items
+from studio.conftest import Make, Server, Study, fill, four, free_port, join, rater, rating_project, simple_items
+
+pytestmark = pytest.mark.system
 
 VIEWS = {
     "phone": ({"width": 360, "height": 740}, 1),
@@ -59,12 +61,12 @@ def opened(request: Any, chromium: Any, axe: Path) -> Iterator[tuple[Any, Look]]
         if pictures := os.environ.get("PLAINLY_SCREENSHOTS"):
             page.screenshot(path=f"{pictures}/{name}-{view}-{theme}.png", full_page=True)
         assert page.evaluate("() => document.documentElement.dataset.theme") == theme
-        found = page.evaluate(
+        violations = page.evaluate(
             "(tags) => axe.run({runOnly: tags}).then((one) => one.violations.flatMap((violation) => "
             "violation.nodes.map((node) => `${violation.id}: ${node.html.slice(0, 120)} ${node.failureSummary}`)))",
             TAGS,
         )
-        assert found == [], name
+        assert violations == [], name
         assert page.evaluate(SMALL) == [], name
         width = page.evaluate("() => [document.scrollingElement.scrollWidth, innerWidth]")
         assert width[0] <= width[1], f"{name} scrolls sideways"
@@ -74,7 +76,7 @@ def opened(request: Any, chromium: Any, axe: Path) -> Iterator[tuple[Any, Look]]
 
 
 @pytest.fixture(scope="module")
-def studios(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[Place, Server]]]:
+def studios(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[Study, Server]]]:
     """One running project of each kind, for all views."""
     pair = make_item(
         "The committee was subsequently dissolved by the angry mayor of the town.",
@@ -97,34 +99,34 @@ def studios(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
             [versions],
         ),
     }
-    made: dict[str, tuple[Place, Server]] = {}
+    studies: dict[str, tuple[Study, Server]] = {}
     for name, (project, items) in kinds.items():
         file = tmp_path_factory.mktemp(name) / "project.toml"
         where = f"sqlite:///{file.with_suffix('.db')}"
         store = Store(where, create=True)
-        place = Place(store, project, file, where, fill(store, project, items))
-        made[name] = (place, Server(file, where, free_port()).start())
+        study = Study(store, project, file, where, fill(store, project, items))
+        studies[name] = (study, Server(file, where, free_port()).start())
     for value in (2, 3, 5):
-        one = rater(made["rating"][0])
+        one = rater(studies["rating"][0])
         for at, item in enumerate(one.claim(10)["items"]):
             one.answer(item, four(max(1, min(5, value - at % 2))))
-    yield made
-    for place, server in made.values():
+    yield studies
+    for study, server in studies.values():
         server.stop()
-        place.store.close()
+        study.store.close()
 
 
 def test_rating_pages(studios: Any, opened: Any) -> None:
     context, look = opened
-    place, server = studios["rating"]
+    study, server = studios["rating"]
     page = context.new_page()
     page.goto(server.url)
     look(page, "welcome")
     page.goto(f"{server.url}/nothing")
     look(page, "error")
-    page.goto(f"{server.url}/join/{place.link()}")
+    page.goto(f"{server.url}/join/{study.link()}")
     look(page, "join")
-    join(page, server.url, place.link())
+    join(page, server.url, study.link())
     page.locator(".item[data-settled]").wait_for()
     page.keyboard.press("3")
     look(page, "rating")
@@ -143,9 +145,9 @@ def test_rating_pages(studios: Any, opened: Any) -> None:
 def test_slider_operations_and_ranking_pages(studios: Any, opened: Any) -> None:
     context, look = opened
     for name in ("slider", "operations", "ranking"):
-        place, server = studios[name]
+        study, server = studios[name]
         page = context.new_page()
-        join(page, server.url, place.link())
+        join(page, server.url, study.link())
         page.locator(".item[data-settled]").wait_for()
         if name == "operations":
             page.locator("[data-side=source][data-token='3']").click()
@@ -160,9 +162,9 @@ def test_slider_operations_and_ranking_pages(studios: Any, opened: Any) -> None:
 
 def test_owner_pages(studios: Any, opened: Any) -> None:
     context, look = opened
-    place, server = studios["rating"]
+    study, server = studios["rating"]
     page = context.new_page()
-    join(page, server.url, place.link("owner", once=True))
+    join(page, server.url, study.link("owner", once=True))
     page.locator("#live[data-ready]").wait_for()
     look(page, "live")
     page.goto(f"{server.url}/owner/people")
@@ -179,11 +181,11 @@ def test_owner_pages(studios: Any, opened: Any) -> None:
     look(page, "preview")
 
 
-def test_labels_and_states_are_not_told_by_colour_alone(make: Make, serve: Callable[..., Server], context: Any) -> None:
+def test_labels_and_states_do_not_depend_on_colour(make: Make, serve: Callable[..., Server], context: Any) -> None:
     operations = parse_project({"name": "Operations", "task": "operations"})
-    place = make(operations, [make_item("One two three.", [("s", "One three.")], name="1")])
+    study = make(operations, [make_item("One two three.", [("s", "One three.")], name="1")])
     page = context.new_page()
-    join(page, serve(place).url, place.link())
+    join(page, serve(study).url, study.link())
     page.locator(".item[data-settled]").wait_for()
     word = page.locator("[data-side=source][data-token='1']")
     word.click()

@@ -15,8 +15,8 @@ from studio.conftest import Make, four, rater, rating_project, simple_items
 
 
 def test_the_same_key_gets_the_same_reply_and_another_payload_a_refusal(make: Make, database: str) -> None:
-    place = make(rating_project(), simple_items(3), database=database)
-    one = rater(place)
+    study = make(rating_project(), simple_items(3), database=database)
+    one = rater(study)
     (item,) = one.claim()["items"]
     key = uuid.uuid4().hex
     first = one.answer(item, four(2), key=key)
@@ -25,12 +25,12 @@ def test_the_same_key_gets_the_same_reply_and_another_payload_a_refusal(make: Ma
     assert (first.status_code, again.status_code, other.status_code) == (201, 201, 409)
     assert first.json() == again.json()
     assert other.json()["error"] == "key-reused"
-    assert len(place.query("SELECT id FROM entry")) == 1
+    assert len(study.query("SELECT id FROM entry")) == 1
 
 
-def test_a_stale_revision_is_refused_and_told_what_is_there(make: Make, database: str) -> None:
-    place = make(rating_project(), simple_items(3), database=database)
-    one = rater(place)
+def test_a_stale_revision_is_refused_with_the_current_answer(make: Make, database: str) -> None:
+    study = make(rating_project(), simple_items(3), database=database)
+    one = rater(study)
     (item,) = one.claim()["items"]
     assert one.answer(item, four(2)).status_code == 201
     stale = one.answer(item, four(5))
@@ -38,46 +38,46 @@ def test_a_stale_revision_is_refused_and_told_what_is_there(make: Make, database
     assert (stale.json()["error"], stale.json()["revision"]) == ("stale", 1)
     assert stale.json()["current"] == json.loads(json.dumps(four(2)))
     assert one.answer({**item, "revision": 1}, four(5)).json()["revision"] == 2
-    rows = place.query("SELECT revision, payload FROM entry ORDER BY id")
+    rows = study.query("SELECT revision, payload FROM entry ORDER BY id")
     assert [row.revision for row in rows] == [1, 2]
     assert json.loads(rows[0].payload)["values"]["meaning"] == 2, "an edit adds a row and changes none"
 
 
 def test_parallel_sends_of_one_answer_store_it_once(make: Make, database: str) -> None:
-    place = make(rating_project(), simple_items(3), database=database)
-    one = rater(place)
+    study = make(rating_project(), simple_items(3), database=database)
+    one = rater(study)
     (item,) = one.claim()["items"]
     key = uuid.uuid4().hex
-    found: list[Any] = []
-    threads = [threading.Thread(target=lambda: found.append(one.answer(item, four(2), key=key))) for _ in range(12)]
+    answers: list[Any] = []
+    threads = [threading.Thread(target=lambda: answers.append(one.answer(item, four(2), key=key))) for _ in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert Counter(answer.status_code for answer in found) == {201: 12}
-    assert len({answer.text for answer in found}) == 1
-    assert len(place.query("SELECT id FROM entry")) == 1
+    assert Counter(answer.status_code for answer in answers) == {201: 12}
+    assert len({answer.text for answer in answers}) == 1
+    assert len(study.query("SELECT id FROM entry")) == 1
 
 
 def test_fifty_parallel_claims_give_each_item_three_different_raters(make: Make, database: str) -> None:
     from plainly_studio import assignments, people
 
     project = rating_project(assignment={"overlap": 3, "ahead": 5})
-    place = make(project, simple_items(30), database=database)
-    studio = place.studio()
+    study = make(project, simple_items(30), database=database)
+    studio = study.studio()
 
     def newcomer(connection: Any) -> int:
         token = people.invite(connection, "person")
         people.accept(connection, project, studio.secret, token, {})
         return int(connection.exec_driver_sql("SELECT max(id) FROM rater").scalar_one())
 
-    ids = [place.store.write_now(newcomer) for _ in range(50)]
+    ids = [study.store.write_now(newcomer) for _ in range(50)]
     gate = threading.Barrier(50)
 
     def claim(rater_id: int) -> None:
         gate.wait()
         for _ in range(2):
-            place.store.write_now(
+            study.store.write_now(
                 lambda connection: assignments.claim(connection, project, rater_id, want=5, now=time.time())
             )
 
@@ -86,17 +86,17 @@ def test_fifty_parallel_claims_give_each_item_three_different_raters(make: Make,
         thread.start()
     for thread in threads:
         thread.join()
-    held = place.query("SELECT item_id, rater_id FROM assignment")
-    assert len(held) == 30 * 3
-    assert len({(row.item_id, row.rater_id) for row in held}) == 30 * 3
-    assert set(Counter(row.item_id for row in held).values()) == {3}
-    assert {row.taken for row in place.query("SELECT taken FROM item")} == {3}
+    leases = study.query("SELECT item_id, rater_id FROM assignment")
+    assert len(leases) == 30 * 3
+    assert len({(row.item_id, row.rater_id) for row in leases}) == 30 * 3
+    assert set(Counter(row.item_id for row in leases).values()) == {3}
+    assert {row.taken for row in study.query("SELECT taken FROM item")} == {3}
 
 
 def test_a_lease_that_ran_out_is_offered_again_and_a_late_answer_is_kept_and_flagged(make: Make, database: str) -> None:
     project = rating_project(assignment={"overlap": 1, "lease_minutes": 0.0005})
-    place = make(project, simple_items(1), database=database)
-    slow, quick = rater(place), rater(place)
+    study = make(project, simple_items(1), database=database)
+    slow, quick = rater(study), rater(study)
     (item,) = slow.claim()["items"]
     time.sleep(0.05)
     (again,) = quick.claim()["items"]
@@ -106,29 +106,29 @@ def test_a_lease_that_ran_out_is_offered_again_and_a_late_answer_is_kept_and_fla
     late = slow.answer(item, four(2))
     assert late.status_code == 201
     assert late.json()["late"] is True
-    rows = place.query("SELECT late, payload FROM entry ORDER BY id")
+    rows = study.query("SELECT late, payload FROM entry ORDER BY id")
     assert len(rows) == 2
     assert bool(rows[1].late)
     assert slow.claim()["state"] == "finished"
 
 
 def test_items_come_breadth_first_balanced_over_systems_and_in_each_raters_own_order(make: Make) -> None:
-    place = make(rating_project(assignment={"overlap": 2, "ahead": 1, "early": 0}), simple_items(40, systems=4))
+    study = make(rating_project(assignment={"overlap": 2, "ahead": 1, "early": 0}), simple_items(40, systems=4))
     orders = []
     for _ in range(2):
-        one = rater(place)
-        seen = []
+        one = rater(study)
+        sources = []
         for _ in range(20):
             (item,) = one.claim()["items"]
-            seen.append(item["source"])
+            sources.append(item["source"])
             assert one.answer(item, four()).status_code == 201
-        orders.append(seen)
+        orders.append(sources)
     assert len({*orders[0], *orders[1]}) == 40, "every item once before any twice"
-    counted = place.query(
+    counts = study.query(
         "SELECT rater_id, system, count(*) AS n FROM assignment JOIN item ON item.id = item_id "
         "GROUP BY rater_id, system"
     )
-    assert {row.n for row in counted} == {5}
+    assert {row.n for row in counts} == {5}
     assert orders[0] != sorted(orders[0])
 
 
@@ -149,13 +149,13 @@ def test_items_come_breadth_first_balanced_over_systems_and_in_each_raters_own_o
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused_by_field(make: Make, payload: Any, field: str) -> None:
-    place = make(rating_project(), simple_items(2))
-    one = rater(place)
+    study = make(rating_project(), simple_items(2))
+    one = rater(study)
     (item,) = one.claim()["items"]
-    refused = one.answer(item, payload)
-    assert refused.status_code == 422
-    assert refused.json()["field"] == field
-    assert not place.query("SELECT id FROM entry")
+    response = one.answer(item, payload)
+    assert response.status_code == 422
+    assert response.json()["field"] == field
+    assert not study.query("SELECT id FROM entry")
 
 
 def test_training_feedback_qualification_and_checks(make: Make) -> None:
@@ -167,19 +167,19 @@ def test_training_feedback_qualification_and_checks(make: Make) -> None:
         + simple_items(1, kind="check", expected=right)
         + simple_items(6)
     )
-    place = make(rating_project(quality=quality, assignment={"ahead": 1}), items)
-    good = rater(place)
+    study = make(rating_project(quality=quality, assignment={"ahead": 1}), items)
+    good = rater(study)
     (item,) = good.claim()["items"]
     assert item["training"]
-    told = good.answer(item, four(5)).json()["feedback"]
-    assert told == {"right": False, "text": "Look at the tense.", "expected": right}
+    reply = good.answer(item, four(5)).json()["feedback"]
+    assert reply == {"right": False, "text": "Look at the tense.", "expected": right}
     kinds = []
     for _ in range(9):
         (item,) = good.claim()["items"]
         assert not item["training"], "what is a test or a check is not told"
         assert good.answer(item, four(3)).status_code == 201
     kinds = [
-        row.kind for row in place.query("SELECT kind FROM entry JOIN item ON item.id = entry.item_id ORDER BY entry.id")
+        row.kind for row in study.query("SELECT kind FROM entry JOIN item ON item.id = entry.item_id ORDER BY entry.id")
     ]
     assert kinds == [
         "training",
@@ -194,37 +194,37 @@ def test_training_feedback_qualification_and_checks(make: Make) -> None:
         "main",
     ]
     assert good.claim()["state"] == "finished"
-    bad = rater(place)
+    bad = rater(study)
     for _ in range(3):
         (item,) = bad.claim()["items"]
         bad.answer(item, four(1) if not item["training"] else four(3))
-    told = bad.claim()
-    assert (told["items"], told["state"], told["done"]) == ([], "failed", 0)
-    assert told["code"] != good.claim()["code"], "screened out is another code"
+    reply = bad.claim()
+    assert (reply["items"], reply["state"], reply["done"]) == ([], "failed", 0)
+    assert reply["code"] != good.claim()["code"], "screened out is another code"
 
 
 def test_stop_rules_end_the_handing_out(make: Make) -> None:
-    place = make(rating_project(stop={"answers": 3}, assignment={"ahead": 1, "per_rater": 2}), simple_items(10))
-    first, second = rater(place), rater(place)
+    study = make(rating_project(stop={"answers": 3}, assignment={"ahead": 1, "per_rater": 2}), simple_items(10))
+    first, second = rater(study), rater(study)
     for one, expected in ((first, 2), (second, 1)):
-        done = 0
+        count = 0
         while items := one.claim()["items"]:
             assert one.answer(items[0], four()).status_code == 201
-            done += 1
-        assert done == expected
-        told = one.claim()
-        assert told["state"] == ("finished" if expected == 2 else "full"), "the second got less than what was agreed"
-        assert len(told["code"]) == 10
+            count += 1
+        assert count == expected
+        reply = one.claim()
+        assert reply["state"] == ("finished" if expected == 2 else "full"), "the second got less than what was agreed"
+        assert len(reply["code"]) == 10
 
 
-def test_drafts_are_kept_for_their_author_and_are_no_answers(make: Make) -> None:
-    place = make(rating_project(), simple_items(3))
-    one, other = rater(place), rater(place)
+def test_drafts_are_kept_for_their_author_and_are_not_answers(make: Make) -> None:
+    study = make(rating_project(), simple_items(3))
+    one, other = rater(study), rater(study)
     (item,) = one.claim()["items"]
     draft = {"values": {"meaning": 2}, "comment": "half"}
     assert one.post("/api/draft", {"assignment": item["assignment"], "payload": draft}).status_code == 200
     assert one.claim()["items"][0]["draft"] == draft
     assert other.post("/api/draft", {"assignment": item["assignment"], "payload": {}}).status_code == 404
-    assert not place.query("SELECT id FROM entry")
+    assert not study.query("SELECT id FROM entry")
     assert one.answer(item, four()).status_code == 201
-    assert not place.query("SELECT assignment_id FROM draft")
+    assert not study.query("SELECT assignment_id FROM draft")

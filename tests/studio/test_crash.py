@@ -17,6 +17,8 @@ import pytest
 from studio import load
 from studio.conftest import HERE, Make, Postgres, rating_project, simple_items
 
+pytestmark = [pytest.mark.system, pytest.mark.long]
+
 FULL = bool(os.environ.get("PLAINLY_STUDIO_FULL"))
 RATERS, EACH, KILLS = (50, 200, 20) if FULL else (50, 6, 3)
 
@@ -28,48 +30,46 @@ def amcheck(database: str) -> None:
         subprocess.run([tools[-1], "--install-missing", "--heapallindexed", database], check=True)
 
 
-@pytest.mark.slow
 def test_no_saved_answer_is_lost_doubled_or_refused(make: Make, serve: Any, database: str) -> None:
     project = rating_project(assignment={"overlap": RATERS, "ahead": 10})
-    place = make(project, simple_items(EACH), database=database)
-    tally = asyncio.run(load.run(place, serve(place), raters=RATERS, each=EACH, kills=KILLS))
+    study = make(project, simple_items(EACH), database=database)
+    tally = asyncio.run(load.run(study, serve(study), raters=RATERS, each=EACH, kills=KILLS))
     assert tally.kills == KILLS
     assert tally.double_sends > 0
     assert len(tally.saved) == RATERS * EACH
-    assert load.faults(place, tally) == dict.fromkeys(load.faults(place, tally), 0)
+    assert load.faults(study, tally) == dict.fromkeys(load.faults(study, tally), 0)
     if database:
         amcheck(database)
     if FULL:
         times = sorted(tally.milliseconds)
         sys.stderr.write(
-            f"\n{place.store.url.get_backend_name()}: {len(tally.saved)} saved, {tally.double_sends} double sends, "
+            f"\n{study.store.url.get_backend_name()}: {len(tally.saved)} saved, {tally.double_sends} double sends, "
             f"{tally.lost_connections} lost connections, p50 {times[len(times) // 2]:.0f} ms, "
             f"p95 {times[int(len(times) * 0.95)]:.0f} ms\n"
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "seen"),
     [
-        pytest.param("acknowledge_before_commit", "acknowledged but lost", marks=pytest.mark.long),
+        ("acknowledge_before_commit", "acknowledged but lost"),
         ("no_idempotency_key", "refused without cause"),
         ("no_key_and_no_revision", "stored twice"),
     ],
 )
 def test_the_crash_test_catches_a_planted_fault(make: Make, serve: Any, fault: str, seen: str) -> None:
     project = rating_project(assignment={"overlap": 15, "ahead": 10})
-    place = make(project, simple_items(15))
+    study = make(project, simple_items(15))
     kills = 3 if fault == "acknowledge_before_commit" else 0
-    server = serve(place, command=[sys.executable, str(HERE / "mutant.py"), fault])
-    tally = asyncio.run(load.run(place, server, raters=15, each=15, kills=kills))
-    assert load.faults(place, tally)[seen] > 0
+    server = serve(study, command=[sys.executable, str(HERE / "mutant.py"), fault])
+    tally = asyncio.run(load.run(study, server, raters=15, each=15, kills=kills))
+    assert load.faults(study, tally)[seen] > 0
 
 
-async def _two_servers(place: Any, servers: list[Any], *, raters: int, each: int, kills: int, other: Any = None) -> Any:
+async def _two_servers(study: Any, servers: list[Any], *, raters: int, each: int, kills: int, other: Any = None) -> Any:
     """Raters on both servers of one database at once; ``other`` is done beside them."""
     runs = [
-        load.run(place, server, raters=raters, each=each, kills=kills, seed=100 * at)
+        load.run(study, server, raters=raters, each=each, kills=kills, seed=100 * at)
         for at, server in enumerate(servers)
     ]
     tallies = await asyncio.gather(*runs, *([other()] if other else []))
@@ -79,22 +79,20 @@ async def _two_servers(place: Any, servers: list[Any], *, raters: int, each: int
     return first
 
 
-@pytest.mark.long
 def test_two_servers_on_one_database_lose_nothing(make: Make, serve: Any, database: str) -> None:
-    place = make(rating_project(assignment={"overlap": 20, "ahead": 10}), simple_items(12), database=database)
-    servers = [serve(place), serve(place)]
-    tally = asyncio.run(_two_servers(place, servers, raters=10, each=12, kills=2))
+    study = make(rating_project(assignment={"overlap": 20, "ahead": 10}), simple_items(12), database=database)
+    servers = [serve(study), serve(study)]
+    tally = asyncio.run(_two_servers(study, servers, raters=10, each=12, kills=2))
     assert len(tally.saved) == 240
-    faults = load.faults(place, tally)
+    faults = load.faults(study, tally)
     assert faults == dict.fromkeys(faults, 0)
 
 
-@pytest.mark.long
 def test_a_killed_postgresql_under_two_servers_loses_nothing(
     make: Make, serve: Any, postgres_database: str, postgres_server: Postgres
 ) -> None:
-    place = make(rating_project(assignment={"overlap": 20, "ahead": 10}), simple_items(12), database=postgres_database)
-    servers = [serve(place), serve(place)]
+    study = make(rating_project(assignment={"overlap": 20, "ahead": 10}), simple_items(12), database=postgres_database)
+    servers = [serve(study), serve(study)]
 
     async def kill() -> None:
         for _ in range(3):
@@ -102,9 +100,9 @@ def test_a_killed_postgresql_under_two_servers_loses_nothing(
             await asyncio.to_thread(postgres_server.kill)
             await asyncio.to_thread(postgres_server.start)
 
-    tally = asyncio.run(_two_servers(place, servers, raters=10, each=12, kills=0, other=kill))
+    tally = asyncio.run(_two_servers(study, servers, raters=10, each=12, kills=0, other=kill))
     assert len(tally.saved) == 240
-    faults = load.faults(place, tally)
+    faults = load.faults(study, tally)
     # While there is no database the servers say so, and the raters try again.
     assert {name: count for name, count in faults.items() if name != "server errors"} == dict.fromkeys(
         set(faults) - {"server errors"}, 0

@@ -11,8 +11,8 @@ import pytest
 
 from plainly_studio.creation import make_item
 from plainly_studio.project import Project, parse_project
-from plainly_studio.wording import allowed_labels, labels
-from studio.conftest import Make, Place, join, saved, settled
+from plainly_studio.tasks import labels, labels_for
+from studio.conftest import Make, Study, join, wait_for_item, wait_until_saved
 
 SOURCE = "The committee was subsequently dissolved by the angry mayor ."
 OUTPUT = "The mayor then closed the group . He was angry ."
@@ -30,20 +30,16 @@ def token(page: Any, side: str, at: int) -> Any:
     return page.locator(f"[data-side={side}][data-token='{at}']")
 
 
-def ready(page: Any) -> None:
-    settled(page)
+def stored_answers(study: Study) -> list[Any]:
+    return [json.loads(row.payload)["groups"] for row in study.query("SELECT payload FROM entry ORDER BY id")]
 
 
-def stored(place: Place) -> list[Any]:
-    return [json.loads(row.payload)["groups"] for row in place.query("SELECT payload FROM entry ORDER BY id")]
-
-
-def started(make: Make, serve: Any, context: Any, items: list[dict[str, Any]] | None = None) -> tuple[Place, Any]:
-    place = make(project(), items or [item(), item(name="2")])
+def start(make: Make, serve: Any, context: Any, items: list[dict[str, Any]] | None = None) -> tuple[Study, Any]:
+    study = make(project(), items or [item(), item(name="2")])
     page = context.new_page()
-    join(page, serve(place).url, place.link())
-    ready(page)
-    return place, page
+    join(page, serve(study).url, study.link())
+    wait_for_item(page)
+    return study, page
 
 
 def drag(page: Any, side: str, first: int, last: int) -> None:
@@ -71,17 +67,18 @@ def actions(group: Any) -> int:
     return len(list(runs(group.source))) + len(list(runs(group.output))) + 1
 
 
+@pytest.mark.system
 def test_mouse_ranges_gaps_several_labels_and_undo(make: Make, serve: Any, context: Any) -> None:
-    place, page = started(make, serve, context)
+    study, page = start(make, serve, context)
     drag(page, "source", 6, 8)
     token(page, "source", 3).click()
     offered = page.locator("[data-label]").evaluate_all("found => found.map(one => one.dataset.label)")
-    assert set(offered) == allowed_labels(True, False), "only labels for the source"
+    assert set(offered) == labels_for(True, False), "only labels for the source"
     page.click("[data-label=delmod]")
     drag(page, "source", 2, 4)
     token(page, "output", 3).click()
     offered = page.locator("[data-label]").evaluate_all("found => found.map(one => one.dataset.label)")
-    assert set(offered) == allowed_labels(True, True)
+    assert set(offered) == labels_for(True, True)
     page.click("[data-label=p2a]")
     page.keyboard.press("e")
     page.click("[data-label=synonym]")
@@ -94,8 +91,8 @@ def test_mouse_ranges_gaps_several_labels_and_undo(make: Make, serve: Any, conte
     token(page, "output", 9).click(modifiers=["Shift"])
     page.keyboard.press("p")
     page.keyboard.press("Enter")
-    saved(page, 1)
-    assert stored(place) == [
+    wait_until_saved(page, 1)
+    assert stored_answers(study) == [
         [
             {"source": [3, 6, 7, 8], "output": [], "labels": ["delmod"]},
             {"source": [2, 3, 4], "output": [3], "labels": ["p2a", "synonym"]},
@@ -105,8 +102,9 @@ def test_mouse_ranges_gaps_several_labels_and_undo(make: Make, serve: Any, conte
     ]
 
 
+@pytest.mark.system
 def test_err_stands_alone_and_undo_brings_the_rest_back(make: Make, serve: Any, context: Any) -> None:
-    place, page = started(make, serve, context)
+    study, page = start(make, serve, context)
     token(page, "source", 3).click()
     page.keyboard.press("m")
     page.keyboard.press("x")
@@ -119,32 +117,34 @@ def test_err_stands_alone_and_undo_brings_the_rest_back(make: Make, serve: Any, 
     page.get_by_text("remove that first").wait_for()
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")
-    saved(page, 1)
-    assert stored(place) == [[{"source": [0], "output": [0], "labels": ["err"]}]]
+    wait_until_saved(page, 1)
+    assert stored_answers(study) == [[{"source": [0], "output": [0], "labels": ["err"]}]]
 
 
+@pytest.mark.system
 def test_words_without_a_label_block_the_submit_and_focus_goes_to_the_labels(
     make: Make, serve: Any, context: Any
 ) -> None:
-    place, page = started(make, serve, context)
+    study, page = start(make, serve, context)
     token(page, "source", 3).click()
     page.keyboard.press("Enter")
     page.locator("#notice", has_text="have no label").wait_for()
     assert page.evaluate("() => 'label' in document.activeElement.dataset")
-    assert stored(place) == []
+    assert stored_answers(study) == []
 
 
+@pytest.mark.system
 def test_touch(make: Make, serve: Any, chromium: Any) -> None:
     opened = chromium.new_context(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
     opened.set_default_timeout(10_000)
     try:
-        place, page = started(make, serve, opened)
+        study, page = start(make, serve, opened)
         token(page, "source", 3).tap()
         token(page, "output", 2).tap()
         page.locator("[data-label=synonym]").tap()
         page.locator("#submit").tap()
-        saved(page, 1)
-        assert stored(place) == [[{"source": [3], "output": [2], "labels": ["synonym"]}]]
+        wait_until_saved(page, 1)
+        assert stored_answers(study) == [[{"source": [3], "output": [2], "labels": ["synonym"]}]]
     finally:
         opened.close()
 
@@ -169,16 +169,16 @@ def chosen_pairs(count: int) -> list[Any]:
     pairs = formats.load("assetann/annotations")
     odd = {finding.where for finding in violations(pairs)}
     sound = [pair for pair in pairs if pair.groups and pair.where not in odd and all(
-        group.label in allowed_labels(bool(group.source), bool(group.output)) for group in pair.groups)]  # fmt: skip
+        group.label in labels_for(bool(group.source), bool(group.output)) for group in pair.groups)]  # fmt: skip
     gaps = [
         pair for pair in sound if any(_gap(tokens) for group in pair.groups for tokens in (group.source, group.output))
     ]
     return [*sound[:: len(sound) // count][: count - 2], *gaps[:2]]
 
 
-def replayed(place: Place, pairs: Sequence[Any]) -> bool:
+def check_replay(study: Study, pairs: Sequence[Any]) -> bool:
     names = {str(at): pair for at, pair in enumerate(pairs)}
-    rows = place.query("SELECT name, payload FROM entry JOIN item ON item.id = entry.item_id")
+    rows = study.query("SELECT name, payload FROM entry JOIN item ON item.id = entry.item_id")
     for row in rows:
         expected = [
             {"source": sorted(group.source), "output": sorted(group.output), "labels": [group.label]}
@@ -188,24 +188,25 @@ def replayed(place: Place, pairs: Sequence[Any]) -> bool:
     return len(rows) == len(pairs)
 
 
-def shown(page: Any, pairs: Sequence[Any]) -> Any:
-    settled(page)
+def pair_on_page(page: Any, pairs: Sequence[Any]) -> Any:
+    wait_for_item(page)
 
     def text(side: str) -> tuple[str, ...]:
-        found = page.locator(f"[data-side={side}]").evaluate_all("all => all.map(one => one.firstChild.textContent)")
-        return tuple(found)
+        tokens = page.locator(f"[data-side={side}]").evaluate_all("all => all.map(one => one.firstChild.textContent)")
+        return tuple(tokens)
 
     source, output = text("source"), text("output")
     return next(pair for pair in pairs if pair.source_tokens == source and pair.output_tokens == output)
 
 
+@pytest.mark.system
 @pytest.mark.mirror
 def test_replaying_assetann_with_the_mouse(mirror: Path, make: Make, serve: Any, context: Any) -> None:
     pairs = chosen_pairs(8)
-    place, page = started(make, serve, context, [item(one.source, one.output, str(at)) for at, one in enumerate(pairs)])
+    study, page = start(make, serve, context, [item(one.source, one.output, str(at)) for at, one in enumerate(pairs)])
     done = 0
     for number in range(len(pairs)):
-        for group in shown(page, pairs).groups:
+        for group in pair_on_page(page, pairs).groups:
             for side in ("source", "output"):
                 for first, last in runs(getattr(group, side)):
                     drag(page, side, first, last)
@@ -213,15 +214,16 @@ def test_replaying_assetann_with_the_mouse(mirror: Path, make: Make, serve: Any,
             page.click(f"[data-label={group.label}]")
             done += 1
         page.click("#submit")
-        saved(page, number + 1)
-    assert replayed(place, pairs)
+        wait_until_saved(page, number + 1)
+    assert check_replay(study, pairs)
     assert done / sum(len(pair.groups) for pair in pairs) <= 3
 
 
+@pytest.mark.system
 @pytest.mark.mirror
 def test_replaying_assetann_with_the_keyboard_alone(mirror: Path, make: Make, serve: Any, context: Any) -> None:
     pairs = chosen_pairs(5)
-    place, page = started(make, serve, context, [item(one.source, one.output, str(at)) for at, one in enumerate(pairs)])
+    study, page = start(make, serve, context, [item(one.source, one.output, str(at)) for at, one in enumerate(pairs)])
     page.mouse.click(1, 1)
     keys = {one["name"]: one["key"] for one in labels().values()}
     pressed = 0
@@ -251,7 +253,7 @@ def test_replaying_assetann_with_the_keyboard_alone(mirror: Path, make: Make, se
             press("ArrowRight" if at > here else "ArrowLeft")
 
     for number in range(len(pairs)):
-        pair = shown(page, pairs)
+        pair = pair_on_page(page, pairs)
         press("ArrowUp")
         for group in pair.groups:
             for side in ("source", "output"):
@@ -263,6 +265,6 @@ def test_replaying_assetann_with_the_keyboard_alone(mirror: Path, make: Make, se
                         press("Shift+ArrowRight")
             press(keys[group.label])
         press("Enter")
-        saved(page, number + 1)
-    assert replayed(place, pairs)
+        wait_until_saved(page, number + 1)
+    assert check_replay(study, pairs)
     assert pressed / sum(len(pair.groups) for pair in pairs) < 20  # 12.2 when this was written

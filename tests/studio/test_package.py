@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,15 @@ from conftest import ROOT
 from plainly.cli import main
 from plainly.core.errors import BadInput, UnknownName
 from plainly_studio import creation
+from plainly_studio.app import build
+from plainly_studio.context import Studio
+from plainly_studio.people import Secret
 from plainly_studio.project import parse_project, protocols, read_project
-from studio.conftest import Make, Server, free_port, join, rating_project, simple_items
+from plainly_studio.store import Store
+from studio.conftest import Make, TestClient, free_port, join, rating_project, simple_items
 
 
-def test_two_commands_from_files_to_a_running_page(tmp_path: Path, capsys: Any) -> None:
+def test_one_command_from_files_to_a_study(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "source.txt").write_text("One hard sentence.\nAnother hard sentence.\n")
     (tmp_path / "a.txt").write_text("One easy one.\nAnother easy one.\n")
     project = tmp_path / "study.toml"
@@ -37,17 +42,14 @@ def test_two_commands_from_files_to_a_running_page(tmp_path: Path, capsys: Any) 
         "--json",
     ]
     assert main(["studio", *command]) == 0
-    told = json.loads(capsys.readouterr().out)
+    reply = json.loads(capsys.readouterr().out)
     assert read_project(project).data.outputs == ("A=a.txt",)
-    server = Server(project, f"sqlite:///{tmp_path}/study.db", free_port())
-    server.start()
-    try:
-        assert httpx.get(f"{server.url}{told['owner_path']}").status_code == 200
-    finally:
-        server.stop()
+    with closing(Store(f"sqlite:///{tmp_path}/study.db")) as store:
+        application = build(Studio(store, Secret(tmp_path / "study.secret")))
+        assert TestClient(application, base_url="http://localhost").get(reply["owner_path"]).status_code == 200
     assert main(["studio", *command]) == 2, "an existing project is not overwritten"
     assert main(["studio", "create", str(project)]) == 2
-    assert "not overwritten" in capsys.readouterr().err
+    assert "study.db" in capsys.readouterr().err
 
 
 def test_a_failed_attempt_leaves_nothing_behind(tmp_path: Path, capsys: Any) -> None:
@@ -62,8 +64,8 @@ def test_a_failed_attempt_leaves_nothing_behind(tmp_path: Path, capsys: Any) -> 
 
 
 def test_status_invite_export_and_backup_from_the_command_line(make: Make, tmp_path: Path, capsys: Any) -> None:
-    place = make(rating_project(), simple_items(3))
-    common = [str(place.file), "--database", place.database]
+    study = make(rating_project(), simple_items(3))
+    common = [str(study.file), "--database", study.database]
     assert main(["studio", "status", *common, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["wanted"] == 6
     assert main(["studio", "invite", *common, "-n", "3"]) == 0
@@ -103,7 +105,9 @@ def test_a_wrong_project_file_is_explained(content: dict[str, Any], message: str
         (['{"kind": "project", "project": {"name": "x"}}', '{"kind": "main"}'], "cut off"),
     ],
 )
-def test_a_damaged_export_is_no_fault_of_ours(lines: list[str], message: str, tmp_path: Path, capsys: Any) -> None:
+def test_a_damaged_export_is_refused_and_leaves_nothing_behind(
+    lines: list[str], message: str, tmp_path: Path, capsys: Any
+) -> None:
     file = tmp_path / "entries.jsonl"
     file.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
     assert main(["studio", "import", str(tmp_path / "new.toml"), str(file)]) == 2
@@ -125,9 +129,7 @@ def test_a_damaged_export_is_no_fault_of_ours(lines: list[str], message: str, tm
         ("ranking", {"outputs": {"x": "A.", "y": "B."}, "expected": {"best": "z"}}),
     ],
 )
-def test_a_right_answer_that_nobody_can_give_is_refused(
-    task: str, item: dict[str, Any], tmp_path: Path, capsys: Any
-) -> None:
+def test_an_impossible_expected_answer_is_refused(task: str, item: dict[str, Any], tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "test.jsonl").write_text(json.dumps({"source": "A b.", **item}))
     project = tmp_path / "study.toml"
     project.write_text(f'[project]\nname = "x"\ntask = "{task}"\n[quality]\nqualification = "test.jsonl"\n')
@@ -148,7 +150,7 @@ def test_a_right_answer_that_nobody_can_give_is_refused(
 def test_right_answers_are_kept(task: str, item: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "test.jsonl").write_text(json.dumps({"source": "A b.", **item}))
     project = parse_project({"name": "x", "task": task, "quality": {"training": "test.jsonl"}})
-    (row,) = creation._quality_items(project, tmp_path)
+    (row,) = creation.quality_items(project, tmp_path)
     expected = item["expected"]
     assert json.loads(row["expected"]) == (json.loads(expected) if isinstance(expected, str) else expected)
 
@@ -157,10 +159,10 @@ def test_a_damaged_secret_and_a_crowd_of_one_are_refused(tmp_path: Path, capsys:
     project = tmp_path / "study.toml"
     assert main(["studio", "create", str(project), "--demo"]) == 0
     assert main(["studio", "invite", str(project), "--kind", "crowd", "--once"]) == 2
-    assert "many people" in capsys.readouterr().err
+    assert "crowd" in capsys.readouterr().err
     project.with_suffix(".secret").write_text("no")
     assert main(["studio", "export", str(project), "--format", "people.csv"]) == 2
-    assert "not the secret of a study" in capsys.readouterr().err
+    assert "study.secret" in capsys.readouterr().err
 
 
 def test_the_papers_protocols() -> None:
@@ -184,29 +186,30 @@ def test_a_project_survives_its_own_json() -> None:
     assert parse_project(json.loads(project.to_json())) == project
 
 
+@pytest.mark.system
 def test_the_first_page_is_small_and_asks_for_nothing_elsewhere(make: Make, serve: Any, context: Any) -> None:
-    place = make(rating_project(), simple_items(3))
-    server = serve(place)
-    asked: list[str] = []
+    study = make(rating_project(), simple_items(3))
+    server = serve(study)
+    urls: list[str] = []
     sizes: dict[str, int] = {}
 
     def note(response: Any) -> None:
-        asked.append(response.url)
+        urls.append(response.url)
         if response.status == 200:
             sizes[response.url] = len(response.body())
 
     page = context.new_page()
     page.on("response", note)
-    join(page, server.url, place.link())
+    join(page, server.url, study.link())
     page.locator("fieldset.current").wait_for()
     page.wait_for_timeout(300)
-    assert asked
-    assert all(url.startswith(server.url) for url in asked), asked
+    assert urls
+    assert all(url.startswith(server.url) for url in urls), urls
     first = {url: size for url, size in sizes.items() if "/join/" not in url}
     assert sum(first.values()) <= 100_000, first
 
 
-@pytest.mark.slow
+@pytest.mark.system
 def test_a_wheel_in_a_clean_environment_serves_everything(tmp_path: Path) -> None:
     wheels = tmp_path / "wheels"
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
@@ -216,12 +219,12 @@ def test_a_wheel_in_a_clean_environment_serves_everything(tmp_path: Path) -> Non
     (wheel,) = wheels.glob("plainly-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    shipped = {
+    files = {
         str(path.relative_to(ROOT / "src"))
         for path in (ROOT / "src" / "plainly_studio").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert shipped <= names, shipped - names
+    assert files <= names, files - names
     site = tmp_path / "site"
     subprocess.run([*pip, "install", "--no-deps", "--target", str(site), str(wheel)], check=True)
     # The packages that the extra names come from this environment; plainly itself only from the wheel.

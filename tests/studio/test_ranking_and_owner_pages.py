@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from plainly_studio import exports, live
-from plainly_studio.creation import gather, make_item
-from plainly_studio.ledger import Ledger
+from plainly_studio import export, live, status
+from plainly_studio.creation import make_item, make_items
+from plainly_studio.exports import Ledger
 from plainly_studio.project import parse_project
-from studio.conftest import Make, join, rater, rating_project, saved, settled, simple_items
+from studio.conftest import Make, Study, join, rater, rating_project, simple_items, wait_for_item, wait_until_saved
 
 
 def ranking_items(count: int, systems: int) -> list[dict[str, Any]]:
@@ -26,44 +26,62 @@ def ranking_items(count: int, systems: int) -> list[dict[str, Any]]:
     ]
 
 
+def test_rankings_are_blind_shuffled_and_translated_back(make: Make) -> None:
+    project = parse_project({"name": "Pairs", "task": "ranking", "assignment": {"overlap": 9, "ahead": 10}})
+    study = make(project, ranking_items(10, 2))
+    one = rater(study)
+    response = one.post("/api/claim", {"want": 10, "have": []})
+    assert "secret-system" not in response.text + one.client.get("/work").text
+    texts = []
+    for item in response.json()["items"]:
+        texts.append(item["outputs"][0])
+        assert "secret-system" not in one.answer(item, {"choice": {"best": 0}}).text
+    choices = [json.loads(row.payload)["choice"] for row in study.query("SELECT payload FROM entry ORDER BY id")]
+    assert [choice["best_system"] for choice in choices] == [f"secret-system-{text[-1]}" for text in texts]
+    assert len({choice["best_system"] for choice in choices}) == 2, "the order is shuffled"
+    assert "secret-system" not in one.client.get("/api/answered").text
+
+
+@pytest.mark.system
 def test_pairwise_ranking_is_blind_shuffled_and_has_ties(make: Make, serve: Any, context: Any) -> None:
-    seen: list[str] = []
-    context.on("response", lambda answer: seen.append(_body(answer)))
+    bodies: list[str] = []
+    context.on("response", lambda answer: bodies.append(_body(answer)))
     project = parse_project({"name": "Pairs", "task": "ranking", "assignment": {"overlap": 9}})
-    place = make(project, ranking_items(12, 2))
+    study = make(project, ranking_items(12, 2))
     page = context.new_page()
-    join(page, serve(place).url, place.link())
-    settled(page)
+    join(page, serve(study).url, study.link())
+    wait_for_item(page)
     page.keyboard.press("Enter")
     page.locator("#notice", has_text="Choose the better version first").wait_for()
-    chosen = []
+    best_texts = []
     for number in range(12):
-        settled(page)
+        wait_for_item(page)
         texts = page.locator(".candidate .sentence").all_text_contents()
-        chosen.append(texts[0])
+        best_texts.append(texts[0])
         page.keyboard.press("0" if number == 11 else "1")
         page.keyboard.press("Enter")
-        saved(page, number + 1)
-    rows = place.query("SELECT payload FROM entry ORDER BY id")
+        wait_until_saved(page, number + 1)
+    rows = study.query("SELECT payload FROM entry ORDER BY id")
     choices = [json.loads(row.payload)["choice"] for row in rows]
     assert choices[-1]["tie"] is True
-    for text, choice in zip(chosen[:-1], choices[:-1], strict=True):
-        assert choice["best_system"] == f"secret-system-{text[-1]}", "the place is translated back"
+    for text, choice in zip(best_texts[:-1], choices[:-1], strict=True):
+        assert choice["best_system"] == f"secret-system-{text[-1]}", "the position is translated back"
     assert len({choice["best_system"] for choice in choices[:-1]}) == 2, "the order is shuffled"
-    assert not any("secret-system" in text for text in seen)
+    assert not any("secret-system" in text for text in bodies)
 
 
+@pytest.mark.system
 def test_best_and_worst_of_four(make: Make, serve: Any, context: Any) -> None:
     project = parse_project({"name": "BWS", "task": "ranking", "ranking": {"method": "best-worst", "ties": False}})
-    place = make(project, ranking_items(2, 4))
+    study = make(project, ranking_items(2, 4))
     page = context.new_page()
-    join(page, serve(place).url, place.link())
-    settled(page)
+    join(page, serve(study).url, study.link())
+    wait_for_item(page)
     texts = page.locator(".candidate .sentence").all_text_contents()
     for key in ("3", "1", "Enter"):
         page.keyboard.press(key)
-    saved(page, 1)
-    choice = json.loads(place.query("SELECT payload FROM entry")[0].payload)["choice"]
+    wait_until_saved(page, 1)
+    choice = json.loads(study.query("SELECT payload FROM entry")[0].payload)["choice"]
     assert (choice["best_system"], choice["worst_system"]) == (
         f"secret-system-{texts[2][-1]}",
         f"secret-system-{texts[0][-1]}",
@@ -84,46 +102,63 @@ def test_rankings_hold_every_pair_and_every_group_all_systems(tmp_path: Any) -> 
     (tmp_path / "source.txt").write_text(lines)
     outputs = [f"{name}={name}.txt" for name in "abcde"]
     pairs = parse_project({"name": "x", "task": "ranking", "data": {"source": "source.txt", "outputs": outputs}})
-    made = list(gather(pairs, directory=tmp_path))
-    assert len(made) == 5 * 10
+    rows = list(make_items(pairs, directory=tmp_path))
+    assert len(rows) == 5 * 10
     groups = parse_project(
         {"name": "x", "task": "ranking", "ranking": {"method": "best-worst", "size": 3},
          "data": {"source": "source.txt", "outputs": outputs}}
     )  # fmt: skip
-    for name in {row["name"] for row in gather(groups, directory=tmp_path)}:
-        shown = [json.loads(row["outputs"]) for row in gather(groups, directory=tmp_path) if row["name"] == name]
-        assert {one["system"] for group in shown for one in group} == set("abcde")
-        assert all(len(group) == 3 for group in shown)
+    for name in {row["name"] for row in make_items(groups, directory=tmp_path)}:
+        rows = [json.loads(row["outputs"]) for row in make_items(groups, directory=tmp_path) if row["name"] == name]
+        assert {one["system"] for group in rows for one in group} == set("abcde")
+        assert all(len(group) == 3 for group in rows)
 
 
-def test_the_dashboard_counts_what_sql_counts_and_flags_the_outlier(make: Make, serve: Any, context: Any) -> None:
-    place = make(rating_project(assignment={"overlap": 6, "ahead": 10}), simple_items(12))
+def rate_with_outlier(make: Make) -> tuple[Study, str]:
+    """Make a study with six raters, the last of whom rates against the others; return it with the name of that one."""
+    study = make(rating_project(assignment={"overlap": 6, "ahead": 10}), simple_items(12))
     for number in range(6):
-        one = rater(place)
+        one = rater(study)
         while items := one.claim(10)["items"]:
             for item in items:
                 truth = 1 + int(re.findall(r"\d+", item["source"])[0]) % 5
                 value = 6 - truth if number == 5 else truth
                 assert one.answer(item, {"values": {"grammaticality": value, "meaning": value, "simplicity": 3 - value,
                     "structural_simplicity": 0}}).status_code == 201  # fmt: skip
-    outlier = one.name
-    server = serve(place)
+    return study, one.name
+
+
+def test_the_figures_count_what_sql_counts_and_flag_the_outlier(make: Make) -> None:
+    from studio.test_security import ORIGIN, owner
+
+    study, outlier = rate_with_outlier(make)
+    manager = owner(study)
+    figures = manager.client.get("/api/live").json()
+    (count,) = study.query("SELECT count(*) AS n FROM entry")
+    assert figures["answers"] == count.n == 72
+    assert [row["rater"] for row in figures["raters"] if row["reasons"]] == [outlier]
+    agreement = {row["name"]: row for row in figures["agreement"]}
+    assert agreement["structural_simplicity"]["alpha"] is None, "undefined is null"
+    assert agreement["meaning"]["alpha"] == pytest.approx(status(study.file).json()["agreement"][1]["alpha"])
+    form = {"value.grammaticality": "3", "value.meaning": "1", "value.simplicity": "1"}
+    form |= {"value.structural_simplicity": "1", "item": "1", "page_token": manager.token}
+    assert manager.client.post("/owner/adjudicate", data=form, headers={"origin": ORIGIN}).status_code == 303
+    assert study.query("SELECT count(*) AS n FROM entry")[0].n == 72, "the raters' answers are as they were"
+    lines = export(study.file, "entries.jsonl").splitlines()
+    decisions = [row for row in map(json.loads, lines) if row["kind"] == "adjudication"]
+    assert [row["answer"]["values"]["grammaticality"] for row in decisions] == [3]
+
+
+@pytest.mark.system
+def test_the_dashboard_shows_the_figures(make: Make, serve: Any, context: Any) -> None:
+    study, outlier = rate_with_outlier(make)
+    server = serve(study)
     page = context.new_page()
-    join(page, server.url, place.owner_token)
+    join(page, server.url, study.owner_token)
     page.locator("#live[data-ready]").wait_for()
-    (count,) = place.query("SELECT count(*) AS n FROM entry")
-    assert f"{count.n} / 72" in page.locator(".tiles").inner_text()
-    ledger = Ledger(place.store)
-    ledger.refresh()
-    shown = live.overview(ledger, place.project)
-    assert shown["answers"] == count.n == 72
-    flagged = [row["rater"] for row in shown["raters"] if row["reasons"]]
-    assert flagged == [outlier]
+    assert "72 / 72" in page.locator(".tiles").inner_text()
+    agreement = {row["name"]: row for row in status(study.file).json()["agreement"]}
     assert outlier in page.locator("tr", has_text="rates against the others").inner_text()
-    agreement = {row["name"]: row for row in shown["agreement"]}
-    assert agreement["structural_simplicity"]["alpha"] != agreement["structural_simplicity"]["alpha"], (
-        "undefined is NaN"
-    )
     cell = page.locator("tr", has_text="structural_simplicity").first.locator("td").nth(1)
     assert cell.inner_text() == "–"
     number = page.locator("tr", has_text="meaning").first.locator("td").nth(1).inner_text()
@@ -135,27 +170,24 @@ def test_the_dashboard_counts_what_sql_counts_and_flags_the_outlier(make: Make, 
         first.locator("input[type=number]").nth(at).fill("1")
     first.get_by_role("button").click()
     page.get_by_text("Settled:").first.wait_for()
-    assert place.query("SELECT count(*) AS n FROM adjudication")[0].n == 1
-    assert place.query("SELECT count(*) AS n FROM entry")[0].n == 72, "the raters' answers are as they were"
-    whole = [json.loads(line) for line in exports.write(ledger, place.project, "entries.jsonl").splitlines()]
-    assert [row["answer"]["values"]["grammaticality"] for row in whole if row["kind"] == "adjudication"] == [3]
+    assert study.query("SELECT count(*) AS n FROM adjudication")[0].n == 1
 
 
 def test_precision_narrows_and_the_stop_rule_sees_it(make: Make) -> None:
-    place = make(rating_project(stop={"half_width": 3.0}, assignment={"overlap": 1, "ahead": 10}), simple_items(20))
-    one = rater(place)
-    ledger = Ledger(place.store)
-    reached = []
+    study = make(rating_project(stop={"half_width": 3.0}, assignment={"overlap": 1, "ahead": 10}), simple_items(20))
+    one = rater(study)
+    ledger = Ledger(study.store)
+    half_widths = []
     while items := one.claim(10)["items"]:
         for at, item in enumerate(items):
             one.answer(item, {"values": {"grammaticality": 1 + at % 5, "meaning": 3, "simplicity": 0,
                 "structural_simplicity": at % 2}})  # fmt: skip
         ledger.refresh()
-        rows = live.overview(ledger, place.project)["precision"]
-        reached.append([row["now"] for row in rows if row["dimension"] == "grammaticality"])
+        rows = live.overview(ledger, study.project)["precision"]
+        half_widths.append([row["now"] for row in rows if row["dimension"] == "grammaticality"])
         assert all(row["at_the_end"] <= row["now"] + 1e-12 for row in rows)
-    assert np_mean(reached[-1]) < np_mean(reached[0])
-    assert live.enough(ledger, place.project)
+    assert np_mean(half_widths[-1]) < np_mean(half_widths[0])
+    assert live.is_precise(ledger, study.project)
 
 
 def np_mean(values: list[float]) -> float:
@@ -173,25 +205,25 @@ def test_rankings_and_operations_are_settled_too_and_stand_apart(make: Make) -> 
         "ranking": ({"choice": {"tie": True}}, {"choice": {"best": 0}}),
         "operations": ({"groups": [group]}, {"groups": []}),
     }
-    for place, form in ((ranking, {"best": "secret-system-1"}), (marking, {})):
+    for study, form in ((ranking, {"best": "secret-system-1"}), (marking, {})):
         names = []
-        for payload in answers[place.project.task]:
-            one = rater(place)
+        for payload in answers[study.project.task]:
+            one = rater(study)
             (item,) = one.claim()["items"]
             assert one.answer(item, payload).status_code == 201
             names.append(one.name)
-        boss = owner(place)
+        boss = owner(study)
         page = boss.client.get("/owner/disagreements").text
         assert "<h4>Original</h4>" in page
         assert "<h2>Settled</h2>" not in page
-        sent = {"item": "1", "page_token": boss.token, **(form or {"marks": names[0]})}
-        assert boss.client.post("/owner/adjudicate", data=sent, headers={"origin": ORIGIN}).status_code == 303
+        form_data = {"item": "1", "page_token": boss.token, **(form or {"marks": names[0]})}
+        assert boss.client.post("/owner/adjudicate", data=form_data, headers={"origin": ORIGIN}).status_code == 303
         assert "<h2>Settled</h2>" in boss.client.get("/owner/disagreements").text
-        (row,) = place.query("SELECT payload FROM adjudication")
-        decided = json.loads(row.payload)
+        (row,) = study.query("SELECT payload FROM adjudication")
+        decision = json.loads(row.payload)
         if form:
-            assert decided["choice"]["best_system"] == "secret-system-1"
-            wrong = {**sent, "best": "nobody"}
+            assert decision["choice"]["best_system"] == "secret-system-1"
+            wrong = {**form_data, "best": "nobody"}
             assert boss.client.post("/owner/adjudicate", data=wrong, headers={"origin": ORIGIN}).status_code == 422
         else:
-            assert decided == {"groups": [group], "by": names[0]}
+            assert decision == {"groups": [group], "by": names[0]}

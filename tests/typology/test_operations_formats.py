@@ -157,9 +157,9 @@ def test_any_annotation_survives(pair: Pair) -> None:
 
 
 def test_broken_files_are_named_with_their_line(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"x\.aln:2: cannot read the group '3:deloth'"):
+    with pytest.raises(BadInput, match=r"x\.aln:2.*'3:deloth'"):
         formats.read_yawat("0\n1 3:deloth\n", name="x.aln")
-    with pytest.raises(BadInput, match="names source token 9, but the source has 2 tokens"):
+    with pytest.raises(BadInput, match=r"source token 9\b.*\b2 tokens"):
         formats.read_yawat("0 9::deloth\n", "0\na b\nc\n")
     (tmp_path / "bad.jsonl").write_text('{"id": "1"}\n')
     with pytest.raises(BadInput, match=r"bad\.jsonl:1"):

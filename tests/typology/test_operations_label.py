@@ -16,10 +16,10 @@ from plainly.core.errors import BadInput, UnknownName
 from plainly.core.progress import Tell
 from plainly.text.lexicon import Words, stem, tokenise
 from plainly.text.word_alignment import align
-from plainly.typology import formats, network
+from plainly.typology import formats
 from plainly.typology.agreement import against_gold, baseline_none, baseline_words, evaluate_labeller
 from plainly.typology.annotation import Pair, build_groups, violations
-from plainly.typology.labeller import labeller
+from plainly.typology.labeller import WEIGHTS, labeller, load_weights
 from plainly.typology.labelling import label
 
 LABELLERS = ("rules", "light")
@@ -62,11 +62,11 @@ def _links(source: str, output: str) -> dict[str, tuple[str, int]]:
 
 
 def test_the_aligner_finds_what_stayed_and_what_moved() -> None:
-    found = _links("In winter the large lake freezes .", "The lakes freeze in winter .")
-    assert found["lake"] == ("lakes", 1)
-    assert found["winter"] == ("winter", 2)
-    assert found["."] == (".", 1)
-    assert "large" not in found
+    links = _links("In winter the large lake freezes .", "The lakes freeze in winter .")
+    assert links["lake"] == ("lakes", 1)
+    assert links["winter"] == ("winter", 2)
+    assert links["."] == (".", 1)
+    assert "large" not in links
 
 
 @pytest.mark.parametrize("name", LABELLERS)
@@ -89,7 +89,7 @@ def test_a_copy_has_no_operations(name: str) -> None:
 
 @pytest.mark.parametrize("name", LABELLERS)
 def test_batches_equal_singles_and_odd_texts_are_labelled(name: str) -> None:
-    chosen = labeller(name)
+    model = labeller(name)
     sources = [
         "",
         "One.",
@@ -100,14 +100,14 @@ def test_batches_equal_singles_and_odd_texts_are_labelled(name: str) -> None:
         "The old dog ran home quickly.",
     ]
     outputs = ["Something came.", "", "Der Hund rennt.", "他 走 。", "word " * 390, "c b a", "The dog ran home."]
-    together = chosen.label(sources, outputs)
+    together = model.label(sources, outputs)
     assert [pair.id for pair in together] == ["1", "2", "3", "4", "5", "6", "7"]
     for at, pair in enumerate(together):
-        (alone,) = chosen.label([sources[at]], [outputs[at]])
+        (alone,) = model.label([sources[at]], [outputs[at]])
         assert [(g.source, g.output, g.label) for g in alone.groups] == [
             (g.source, g.output, g.label) for g in pair.groups
         ]
-        pair.checked()
+        pair.validate()
     assert not [violation for violation in violations(together) if violation.what != "err with others"]
 
 
@@ -135,7 +135,7 @@ def test_groups_of_both_sides_find_their_partners() -> None:
 def test_rules_against_people(mirror: Path) -> None:
     """Figures of docs/operations.md; a change that costs agreement must be seen."""
     gold = formats.load("assetann/gold")
-    rules = against_gold(gold, labeller("rules").again(gold))
+    rules = against_gold(gold, labeller("rules").relabel(gold))
     assert [side.kappa for side in rules] == [pytest.approx(0.500, abs=0.02), pytest.approx(0.550, abs=0.02)]
     words = against_gold(gold, baseline_words(gold))
     assert all(better.kappa > worse.kappa + 0.05 for better, worse in zip(rules, words, strict=True))
@@ -151,29 +151,29 @@ def test_rules_against_people(mirror: Path) -> None:
 def test_the_trained_labeller_knows_what_it_was_trained_on(mirror: Path) -> None:
     """No measure of quality, since these sources were trained on: weights and code must belong together."""
     gold = formats.load("assetann/gold")
-    trained = against_gold(gold, labeller("light").again(gold))
-    rules = against_gold(gold, labeller("rules").again(gold))
+    trained = against_gold(gold, labeller("light").relabel(gold))
+    rules = against_gold(gold, labeller("rules").relabel(gold))
     assert all(better.kappa > worse.kappa + 0.03 for better, worse in zip(trained, rules, strict=True))
 
 
 @pytest.mark.parametrize("name", ["labeller-light", "labeller-spacy"])
 def test_weights_are_small_and_say_whose_data_made_them(name: str) -> None:
-    path = network.WEIGHTS / f"{name}.npz"
+    path = WEIGHTS / f"{name}.npz"
     assert path.stat().st_size < 1_000_000
-    weights = network.load(name)
+    weights = load_weights(name)
     assert weights.card["licence"] == "CC-BY-NC-4.0"
     assert weights.card["data"] == "assetann/annotations"
     assert np.isfinite(weights.table).all()
-    card = (network.WEIGHTS / f"{name}.md").read_text(encoding="utf-8")
+    card = (WEIGHTS / f"{name}.md").read_text(encoding="utf-8")
     assert "CC-BY-NC-4.0" in card
     assert "plainly operations train" in card
 
 
 def test_the_licence_is_said_when_it_matters(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["operations", "label", "--demo", "copy", "--labeller", "rules", "--json"]) == 0
-    shown = capsys.readouterr()
-    assert "CC-BY-NC" not in shown.err
-    assert json.loads(shown.out)["labeller"] == "rules"
+    streams = capsys.readouterr()
+    assert "CC-BY-NC" not in streams.err
+    assert json.loads(streams.out)["labeller"] == "rules"
     assert main(["operations", "label", "--demo", "copy"]) == 0
     assert "CC-BY-NC-4.0" in capsys.readouterr().err
 
@@ -181,13 +181,13 @@ def test_the_licence_is_said_when_it_matters(capsys: pytest.CaptureFixture[str])
 def test_systems_are_compared_with_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["operations", "compare", "--demo", "copy", "--labeller", "rules", "--json"]) == 0
     (system,) = json.loads(capsys.readouterr().out)["systems"]
-    assert all(found["share"] == 0 for found in system["operations"].values())
+    assert all(counts["share"] == 0 for counts in system["operations"].values())
     assert system["operations"]["split"]["people"] > 0
     assert system["in_words"]
 
 
 def test_what_cannot_be_labelled_is_refused() -> None:
-    with pytest.raises(UnknownName, match="labeller 'lite'"):
+    with pytest.raises(UnknownName, match="'lite'"):
         labeller("lite")
     with pytest.raises(BadInput, match="2 sources and 1 outputs"):
         labeller("rules").label(["a", "b"], ["a"])
@@ -199,25 +199,22 @@ def test_labels_keep_ids_and_parts() -> None:
     assert isinstance(pair, Pair)
 
 
-def test_processes_change_nothing() -> None:
+def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """More pairs than one process is given at once, of two systems, labelled in this process and in two others."""
+    monkeypatch.setattr("plainly.typology.labelling.CHUNK", 40)
     evalset, outputs = data.demo()
-    times = 2100 // len(evalset) + 1
-    texts = {
-        "sources": list(evalset.sources) * times,
-        "outputs": {name: list(outputs[name]) * times for name in ("copy", "editor")},
-    }
-    told: list[int] = []
+    texts = {"sources": evalset.sources, "outputs": {name: outputs[name] for name in ("copy", "editor")}}
+    steps: list[int] = []
 
     @contextmanager
     def progress(what: str, *, total: int | None, unit: str = "items") -> Iterator[Tell]:
-        assert (what, total, unit) == ("labelling", 2 * times * len(evalset), "pairs")
-        yield told.append
+        assert (what, total, unit) == ("labelling", 2 * len(evalset), "pairs")
+        yield steps.append
 
     alone = label(labeller="rules", **texts)
     several = label(labeller="rules", processes=2, progress=progress, **texts)
     assert several.pairs == alone.pairs
-    assert sum(told) == len(alone.pairs)
+    assert sum(steps) == len(alone.pairs)
     assert [pair.part for pair in alone.pairs] == ["copy"] * len(texts["sources"]) + ["editor"] * len(texts["sources"])
 
 

@@ -1,16 +1,15 @@
-"""Attacks: small functions that rewrite one output, and what a sound metric should make of each.
+"""Attacks: small functions that rewrite one output, and how a sound metric should react to each.
 
-An attack sees an item and a generator of random numbers and returns the text that replaces the output, or a
-``Rewritten``, which says place by place what was changed. It never touches sources or references. Where it finds
-nothing to do (no number to change, no second sentence to drop) it returns the output as it was. An attack harms a text,
-leaves it as good as it was, or makes it better. A metric that rewards the harm, or that cannot tell it from no change
-at all, is fooled by it.
+An attack gets an item and a random generator and returns the text that replaces the output, or a ``Rewritten``, which
+also lists the changes. It never changes sources or references. Where there is nothing to change (no number, no second
+sentence) it returns the output as it was. An attack makes a text worse, leaves it as good as it was, or improves it. A
+metric that rewards the harm, or does not notice it, is fooled by the attack.
 
-First the six modifications of Tanprasert & Kauchak (2021), which shorten sentences or words and help no reader. There a
-word is what stands between white space, as in the tokenised outputs that the paper modified. Where the paper leaves
-room, its tables decide: a period or "the" goes between two words and never to either end (of the choices tried, this
-fits the drop of BLEU beside that of the replacing modifications), any word may be replaced, and the longest word is the
-first of the longest.
+The first six are the modifications of Tanprasert & Kauchak (2021), which shorten sentences or words and help no reader.
+There a word is a chunk between white space, as in the tokenised outputs that the paper modified. What the paper leaves
+open was chosen to fit its tables: a period or "the" goes between two words and never to either end (this fits the drop
+of BLEU compared with that of the replacing modifications), any word may be replaced, and of several longest words the
+first is taken.
 """
 
 from __future__ import annotations
@@ -28,8 +27,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from rapidfuzz.distance import Postfix, Prefix
 
-from plainly.auditing.names import Namer
-from plainly.auditing.word_lists import lists
+from plainly.auditing.words import Namer, lists
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
@@ -56,7 +54,7 @@ _LATIN = re.compile(r"[A-Za-z]")
 
 @dataclass(frozen=True)
 class Replacement:
-    """``before`` stood at ``start`` of the output, and ``after`` stands in its place; either may be empty."""
+    """A change: ``before``, at ``start`` of the output, became ``after``; either may be empty."""
 
     start: int
     before: str
@@ -65,36 +63,21 @@ class Replacement:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A text that stands in for an output, and what was changed to make it, in the order of the text."""
+    """A text that replaces an output, and the changes that led to it, in the order of the text."""
 
     text: str
     changes: tuple[Replacement, ...] = ()
 
-    @property
-    def applied(self) -> bool:
-        """Whether there was anything to do."""
-        return bool(self.changes)
-
-    @property
-    def spans(self) -> tuple[tuple[int, int], ...]:
-        """Where each change stands in the text as it is now."""
-        spans, moved = [], 0
-        for change in self.changes:
-            start = change.start + moved
-            spans.append((start, start + len(change.after)))
-            moved += len(change.after) - len(change.before)
-        return tuple(spans)
-
     @classmethod
-    def of(cls, output: str, places: Iterable[tuple[int, int, str]]) -> Rewritten:
-        """The output with other words at some places: (start, end, what stands there now), apart from each other."""
-        changed = [(start, end, after) for start, end, after in sorted(places) if output[start:end] != after]
-        changes = tuple(Replacement(start, output[start:end], after) for start, end, after in changed)
-        return cls(replace_spans(output, changed), changes)
+    def of(cls, output: str, edits: Iterable[tuple[int, int, str]]) -> Rewritten:
+        """Replace spans of an output: (start, end, new text), which do not overlap."""
+        edits = [(start, end, after) for start, end, after in sorted(edits) if output[start:end] != after]
+        changes = tuple(Replacement(start, output[start:end], after) for start, end, after in edits)
+        return cls(replace_spans(output, edits), changes)
 
     @classmethod
     def between(cls, output: str, text: str) -> Rewritten:
-        """A text of which nothing else is known: one change, without what the two have in common at either end."""
+        """Compare a text with the output: one change, without the beginning and end that they share."""
         if output == text:
             return cls(text)
         head = Prefix.similarity(output, text)
@@ -104,7 +87,7 @@ class Rewritten:
 
 @dataclass(frozen=True)
 class SystemOutputs:
-    """An evaluation set and one system's outputs for it: what an attack may look at."""
+    """An evaluation set and one system's outputs for it: all that an attack can use."""
 
     evalset: EvalSet
     outputs: tuple[str, ...]
@@ -115,18 +98,18 @@ class SystemOutputs:
 
     @cached_property
     def namer(self) -> Namer:
-        """Who knows which words of these texts are names."""
+        """Finds names by how words are written in these texts."""
         return Namer.of([*self.outputs, *self.evalset.sources])
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names that occur in the outputs, each once: what ``swap-names`` puts in place of others."""
+        """Names that occur in the outputs, each once, which ``swap-names`` chooses from."""
         return tuple(dict.fromkeys(text[a:b] for text in self.outputs for a, b in self.namer.spans(text)))
 
 
 @dataclass(frozen=True)
 class Item:
-    """One output with everything around it."""
+    """One output with its source and references, and the other items."""
 
     system: SystemOutputs = field(repr=False)
     position: int
@@ -145,7 +128,7 @@ class Item:
         return references[self.position] if references else ()
 
     def other(self, rng: Rng) -> int:
-        """The position of another item, each as likely as the next; this one's where there is no other."""
+        """Return the position of another item, all equally likely; this one's if there is no other."""
         n = len(self.system.outputs)
         return int(self.position + 1 + rng.integers(n - 1)) % n if n > 1 else self.position
 
@@ -162,17 +145,17 @@ class Attack:
     rewrite: Rewrite = field(repr=False)
     expected: Expected
     what: str
-    random: bool = True  # False: every trial writes the same, so one is measured
+    random: bool = True  # False: all trials write the same text, so one is measured
     needs: Needs = frozenset()
     paper: bool = False  # one of the six of Tanprasert & Kauchak (2021)
 
     def apply(self, system: SystemOutputs, rng: Rng) -> list[str]:
-        """Every output, rewritten."""
+        """Rewrite every output."""
         rewritten = (self.rewrite(item, rng) for item in system.items)
         return [text if isinstance(text, str) else text.text for text in rewritten]
 
     def records(self, system: SystemOutputs, rng: Rng) -> list[Rewritten]:
-        """The texts that ``apply`` gives with the same random numbers, each with what was changed in it."""
+        """Rewrite every output as ``apply`` does with the same random numbers, and list the changes."""
         rewritten = ((item.output, self.rewrite(item, rng)) for item in system.items)
         return [text if isinstance(text, Rewritten) else Rewritten.between(output, text) for output, text in rewritten]
 
@@ -181,13 +164,13 @@ ATTACKS: dict[str, Attack] = {}
 
 
 def attack(
-    name: str, expected: Expected, what: str, *, word: str = "", **stated: Any
+    name: str, expected: Expected, what: str, *, word: str = "", **traits: Any
 ) -> Callable[[Function], Function]:
-    """Register the function below as an attack; with a ``word``, which it then takes beside item and generator."""
+    """Register the decorated function as an attack; a ``word`` is passed to it as a third argument."""
 
     def register(function: Function) -> Function:
         rewrite = partial(function, word=word) if word else function
-        ATTACKS[name] = Attack(name, rewrite, expected, what, **stated)
+        ATTACKS[name] = Attack(name, rewrite, expected, what, **traits)
         return function
 
     return register
@@ -197,7 +180,7 @@ _of_the_paper = partial(attack, expected="worse", paper=True)
 
 
 def insert(output: str, word: str, rng: Rng) -> str:
-    """``word`` between two words of the output; after a single word; an empty output stays empty."""
+    """Put ``word`` between two words of the output, or after a single one; an empty output stays empty."""
     words = output.split()
     if not words:
         return output
@@ -242,22 +225,22 @@ def copy_source(item: Item, rng: Rng) -> str:
 
 @attack("truncate", "worse", "only the first half of the words", random=False)
 def truncate(item: Item, rng: Rng) -> str:
-    words, joint = units(item.output)
+    words, joint = split_units(item.output)
     return joint.join(words[: math.ceil(len(words) / 2)]) if len(words) > 1 else item.output
 
 
 @attack("drop-words", "worse", "a fifth of the words left out, at random")
 def drop_words(item: Item, rng: Rng) -> str:
-    words, joint = units(item.output)
+    words, joint = split_units(item.output)
     if len(words) < 2:
         return item.output
-    dropped = set(rng.choice(len(words), size=max(1, len(words) // 5), replace=False).tolist())
-    return joint.join(word for place, word in enumerate(words) if place not in dropped)
+    drop = set(rng.choice(len(words), size=max(1, len(words) // 5), replace=False).tolist())
+    return joint.join(word for place, word in enumerate(words) if place not in drop)
 
 
 @attack("shuffle", "worse", "the words in random order")
 def shuffle(item: Item, rng: Rng) -> str:
-    words, joint = units(item.output)
+    words, joint = split_units(item.output)
     return joint.join(shuffle_words(words, rng)) if len(words) > 1 else item.output
 
 
@@ -268,7 +251,7 @@ def repeat_clause(item: Item, rng: Rng) -> str:
     if not clauses:
         return text
     clause = pick(clauses, rng)
-    # Tokenised text has a space before its punctuation, and the comma follows suit.
+    # Tokenised text has a space before its punctuation, so the comma gets one too.
     comma = " , " if clause[0][-1].isspace() and clause.end() < len(text) else ", "
     return text[: clause.end()].rstrip() + comma + clause[0].strip() + text[clause.start() + len(clause[0].rstrip()) :]
 
@@ -278,11 +261,11 @@ def swap_names(item: Item, rng: Rng) -> Rewritten:
     text, places = item.output, item.system.namer.spans(item.output)
     own = set(words(f"{item.source}\n{text}"))
     pool = [name for name in item.system.names if own.isdisjoint(words(name))] if places else []
-    others: dict[str, str] = {}  # a name that stands twice becomes the same other one
+    others: dict[str, str] = {}  # a name that occurs twice is replaced by the same name
     for start, end in places:
         name = text[start:end]
         if name not in others and pool:
-            # One of as many words, if there is any: "New York" is no name for a person, but as long as one.
+            # Preferably one with as many words.
             alike = [other for other in pool if other.count(" ") == name.count(" ")] or pool
             others[name] = pick(alike, rng)
             pool.remove(others[name])
@@ -294,7 +277,7 @@ def swap_numbers(item: Item, rng: Rng) -> Rewritten:
     def another(match: re.Match[str]) -> str:
         digits = len(match[0])
         least = 10 ** (digits - 1) if digits > 1 else 0
-        # Shifting by less than the whole range never ends where it began. Long numbers change in their last 15 digits.
+        # A shift by less than the whole range always gives another number. Long numbers change in their last digit.
         if digits > 15 or int(match[0]) < least:
             return match[0][:-1] + str((int(match[0][-1]) + int(rng.integers(1, 10))) % 10)
         room = 10**digits - least
@@ -306,21 +289,18 @@ def swap_numbers(item: Item, rng: Rng) -> Rewritten:
 @attack("negate", "worse", "the opposite: a not put in, or taken out where there is one", random=False)
 def negate(item: Item, rng: Rng) -> Rewritten:
     text = item.output
-    if negated := _NOT.search(text):
-        return Rewritten.of(text, [(*negated.span(), _affirm(negated))])
+    if negation := _NOT.search(text):
+        verb = negation[1] or negation[2] or ""
+        positive = match_case("will" if verb.lower() == "wo" else "can", verb) if verb else ""
+        return Rewritten.of(text, [(*negation.span(), positive)])
     if auxiliary := _AUXILIARY.search(text):
         return Rewritten.of(text, [(auxiliary.end(), auxiliary.end(), " not")])
     if not _LATIN.search(text):
         return Rewritten(text)
-    # Without an auxiliary to put it after, "not" goes before the whole statement.
+    # There is no auxiliary to negate, so the whole statement is negated.
     head = len(text) - len(text.lstrip())
     opening = text[head].lower() if text.split()[0].lower() in _PLAIN_OPENINGS else text[head]
     return Rewritten.of(text, [(head, head + 1, f"It is not true that {opening}")])
-
-
-def _affirm(negated: re.Match[str]) -> str:
-    verb = negated[1] or negated[2] or ""
-    return like("will" if verb.lower() == "wo" else "can", verb) if verb else ""
 
 
 @attack("drop-split", "worse", "the second half of an output of several sentences left out", random=False)
@@ -340,7 +320,7 @@ def strip_punctuation(item: Item, rng: Rng) -> str:
     marks = {place for place, character in enumerate(text) if unicodedata.category(character).startswith("P")}
     if not marks:
         return text
-    # Marks inside words stay (don't, 3.5, well-known): without them the words would be others.
+    # Marks inside words stay (don't, 3.5, well-known): without them these would be other words.
     marks -= {place for start, end in spans(text) for place in range(start, end)}
     return " ".join("".join(character for place, character in enumerate(text) if place not in marks).split())
 
@@ -372,7 +352,7 @@ def hallucinate(item: Item, rng: Rng) -> Rewritten:
     end = closing.start() if closing else len(text)
     if not text[:end].strip():
         return Rewritten(text)
-    comma = " , " if text[end:].strip() and text[end].isspace() else ", "  # as the text has its punctuation
+    comma = " , " if text[end:].strip() and text[end].isspace() else ", "  # spaced like the text's punctuation
     return Rewritten.of(text, [(end, end, comma + pick(lists().clauses, rng))])
 
 
@@ -411,14 +391,20 @@ def _wrap(text: str, before: str, after: str) -> Rewritten:
     return Rewritten.of(text, [(0, 0, before), (len(text), len(text), after)]) if text.strip() else Rewritten(text)
 
 
-@attack("rarer-synonyms", "worse", "common words replaced by rarer ones of the same meaning", random=False)
-def rarer_synonyms(item: Item, rng: Rng) -> Rewritten:
-    return _exchange(item.output, lists().rarer)
-
-
-@attack("commoner-synonyms", "better", "rare words replaced by commoner ones of the same meaning", random=False)
-def commoner_synonyms(item: Item, rng: Rng) -> Rewritten:
-    return _exchange(item.output, lists().commoner)
+@attack(
+    "commoner-synonyms", "better", "rare words replaced by commoner ones of the same meaning",
+    word="commoner", random=False,
+)  # fmt: skip
+@attack(
+    "rarer-synonyms", "worse", "common words replaced by rarer ones of the same meaning", word="rarer", random=False
+)
+def exchange_synonyms(item: Item, rng: Rng, word: str) -> Rewritten:
+    synonyms: dict[str, str] = getattr(lists(), word)
+    places = ((start, end, item.output[start:end]) for start, end in spans(item.output))
+    edits = [
+        (start, end, match_case(synonyms[old.lower()], old)) for start, end, old in places if old.lower() in synonyms
+    ]
+    return Rewritten.of(item.output, edits)
 
 
 @attack("oracle", "better", "a reference of the item itself", needs=_REFERENCES)
@@ -426,19 +412,12 @@ def oracle(item: Item, rng: Rng) -> str:
     return pick(item.references, rng)
 
 
-def _exchange(text: str, others: dict[str, str]) -> Rewritten:
-    words = ((start, end, text[start:end]) for start, end in spans(text))
-    return Rewritten.of(
-        text, [(start, end, like(others[word.lower()], word)) for start, end, word in words if word.lower() in others]
-    )
+def split_units(text: str) -> tuple[list[str], str]:
+    """Split a text into words, and return what joins them: a space, or nothing in scripts without spaces.
 
-
-def units(text: str) -> tuple[list[str], str]:
-    """The words of a text and what joins them: chunks and a space, or, where no spaces are written, characters.
-
-    >>> units("The cat sat.")
+    >>> split_units("The cat sat.")
     (['The', 'cat', 'sat.'], ' ')
-    >>> units("我很好。")
+    >>> split_units("我很好。")
     (['我', '很', '好', '。'], '')
     """
     chunks = text.split()
@@ -448,23 +427,23 @@ def units(text: str) -> tuple[list[str], str]:
     return [chunks[0][a:b] for a, b in itertools.pairwise(cuts)], ""
 
 
-def like(word: str, model: str) -> str:
-    """``word`` with its first letter as large as that of ``model``."""
+def match_case(word: str, model: str) -> str:
+    """Capitalise ``word`` if ``model`` is capitalised."""
     return word[:1].upper() + word[1:] if model[:1].isupper() else word
 
 
-def listing() -> Listing:
-    """The attacks that come with plainly, and what a sound metric makes of each."""
+def list_attacks() -> Listing:
+    """List the attacks that come with plainly, and how a sound metric reacts to each."""
     rows = tuple(
         {"attack": attack.name, "expected": attack.expected, "what": attack.what, "paper": attack.paper}
         for attack in ATTACKS.values()
     )
-    headings = {"attack": "attack", "expected": "should be", "what": "what stands in for an output"}
+    headings = {"attack": "attack", "expected": "should be", "what": "what replaces an output"}
     return Listing({"schema": "plainly.audit/1", "attacks": list(rows)}, rows, headings)
 
 
 def resolve_attacks(names: str | Sequence[str | Attack], evalset: EvalSet) -> list[Attack]:
-    """The attacks that the names mean. ``all`` and ``paper`` leave out what the data does not allow."""
+    """Return the named attacks; ``all`` and ``paper`` leave out those for which the data is missing."""
     attacks: dict[str, Attack] = {}
     for name in registry.split_specs(names) if isinstance(names, str) else names:
         if isinstance(name, Attack):
@@ -474,7 +453,7 @@ def resolve_attacks(names: str | Sequence[str | Attack], evalset: EvalSet) -> li
             attacks |= {attack.name: attack for attack in group if not _lacks(attack, evalset)}
         elif name in ATTACKS:
             if lacking := _lacks(ATTACKS[name], evalset):
-                raise BadInput(f"The attack {name} needs {lacking}, and none were given.")
+                raise BadInput(f"The attack {name} needs {lacking}. Add them, or leave the attack out.")
             attacks[name] = ATTACKS[name]
         else:
             raise UnknownName("attack", name, ("all", "paper", *ATTACKS), see="plainly audit --list")

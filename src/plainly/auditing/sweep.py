@@ -1,11 +1,11 @@
-"""The sweep: attack every output once a trial, measure once, and read all levels off the trial's sums.
+"""The sweep: attack every output once a trial, measure once, and derive all levels from the trial's sums.
 
-A trial puts the items in a random order and rewrites every one of them. Since a metric's rows add up, the score with
-10 % of the outputs attacked needs no measuring of its own: the rows of the first tenth of that order are swapped for
-their attacked versions. Levels are nested in a trial, and cost is per trial, not per level.
+A trial puts the items in random order and rewrites all of them. Since a metric's rows add up, the score with 10 % of
+the outputs attacked is not measured separately: the rows of the first tenth in that order are replaced by those of the
+attacked outputs. Levels are nested in a trial, so that trials cost time and levels do not.
 
-Every (attack, trial) has its own stream of random numbers, so a table is the same for any number of processes, and
-for any choice of other attacks beside.
+Every (attack, trial) has its own stream of random numbers, so the numbers do not depend on how many processes run or
+which other attacks are tried.
 """
 
 import math
@@ -22,22 +22,22 @@ from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Metrics
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.sampling import Sampling
-from plainly.scoring.evaluate import checked_metrics, evaluate, measure
+from plainly.scoring.evaluate import check_metrics, evaluate, measure
 from plainly.streaming.engines import Engine
 from plainly.streaming.engines.local import LocalEngine
 
 LEVELS = tuple(step / 10 for step in range(1, 11))
 TRIALS = 100
-TRIALS_BY_MODEL = 5  # where a metric reads every attacked output with a model, which takes a hundred times as long
+TRIALS_BY_MODEL = 5  # with learned metrics, which take a hundred times as long
 SEED = Sampling().seed
 
-# Few enough for a bar that moves and for even work, many enough to be worth sending.
+# Few enough for a smooth progress bar and an even load, many enough to be worth sending.
 _TRIALS_A_GROUP = 5
 
 
 @dataclass(frozen=True)
 class Design:
-    """What is done to what: everything that a trial needs to know."""
+    """The design of a sweep: all that a trial needs."""
 
     evalset: EvalSet = field(repr=False)
     outputs: Mapping[str, tuple[str, ...]] = field(repr=False)
@@ -54,20 +54,15 @@ class Design:
             raise BadInput(f"The number of trials must be at least 1, not {self.trials}.")
         if not self.levels or not all(0 < level <= 1 for level in self.levels):
             raise BadInput("Levels are shares of the outputs, above 0 and up to 1, for example 0.1 0.5 1.")
-        Sampling(seed=self.seed)  # which says what is wrong with it
+        Sampling(seed=self.seed)  # raises if the seed is invalid
         object.__setattr__(self, "levels", tuple(sorted(set(self.levels))))
-
-    @property
-    def counts(self) -> list[int]:
-        """How many outputs are attacked at each level."""
-        return [round(level * len(self.evalset)) for level in self.levels]
 
 
 @dataclass(frozen=True)
 class Curve:
     """One metric under one attack on one system. Arrays are (levels, outputs of the metric); level 0 comes first.
 
-    ``low`` and ``high`` hold 95 % of the trials: how much depends on which outputs were hit, and where.
+    95 % of the trials lie between ``low`` and ``high``; trials differ in which outputs are attacked, and where.
     """
 
     levels: tuple[float, ...]
@@ -78,13 +73,13 @@ class Curve:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The curves of every attack on every system by every metric, and what they were made with."""
+    """The curves of every metric for every attack on every system, and the design that led to them."""
 
     design: Design
     signatures: Mapping[str, str]
     curves: Mapping[tuple[str, str, str], Curve] = field(repr=False)
-    touched: Mapping[tuple[str, str], float]  # (system, attack) → share of outputs that the attack changes at 100 %
-    # (system, attack, metric) → share of those outputs whose own score gets worse; NaN where none is changed
+    touched: Mapping[tuple[str, str], float]  # (system, attack) → share of all outputs that the attack changes
+    # (system, attack, metric) → share of the changed outputs whose own score gets worse; NaN if none is changed
     worse: Mapping[tuple[str, str, str], float] = field(repr=False)
 
     @property
@@ -92,17 +87,17 @@ class Sweep:
         return tuple(self.design.outputs)
 
     def headline(self, system: str, attack: str, spec: str) -> Floats:
-        """The mean headline score at level 0 and at every level after."""
+        """Return the mean headline score at level 0 and at every other level."""
         return self.curves[system, attack, spec].mean[:, 0]
 
-    def unharmed(self, system: str, spec: str) -> float:
-        """The headline score of the outputs as they are."""
+    def baseline(self, system: str, spec: str) -> float:
+        """Return the headline score of the unchanged outputs."""
         return float(self.headline(system, self.design.attacks[0].name, spec)[0])
 
 
-# Trials of one attack on one system that are done together.
+# Trials of one attack on one system that run together.
 _Group = tuple[str, Attack, range]
-# What comes of them: by metric (trials, levels, outputs), the share of outputs that the attack changes, and by metric
+# Their results: scores by metric (trials, levels, outputs), the share of outputs that the attack changes, and by metric
 # the share of all outputs whose own score gets worse.
 _GroupScores = tuple[dict[str, Floats], float, dict[str, float]]
 
@@ -119,22 +114,20 @@ def sweep(
     engine: Engine | None = None,
     progress: Progress = no_progress,
 ) -> Sweep:
-    """Attack every system in every way and score it with every metric at every level.
+    """Run every attack on every system and score the results with every metric at every level.
 
-    Unless you say how many, there are 100 trials, or 5 where one of the metrics reads with a model.
-
-    Trials are done in this process, or by an ``engine`` (``plainly.streaming``), which gives the same numbers. Several
-    processes need metrics and attacks that can be sent to another one, and a script that guards its start with
-    ``if __name__ == "__main__":``, as Python's multiprocessing does.
+    The default is 100 trials, or 5 if a metric is learned. Trials run in this process or on an ``engine``
+    (``plainly.streaming``), with the same numbers. Several processes need metrics and attacks that can be pickled, and
+    a script that guards its start with ``if __name__ == "__main__":``.
     """
-    named = checked_metrics(metrics, evalset)
-    texts = {system: tuple(of_system) for system, of_system in outputs.items()}
+    resolved = check_metrics(metrics, evalset)
+    texts = {system: tuple(lines) for system, lines in outputs.items()}
     if trials is None:
-        trials = TRIALS_BY_MODEL if any(metric.learned for metric in named.values()) else TRIALS
-    design = Design(evalset, texts, named, tuple(attacks), tuple(levels), trials, seed)
-    unharmed = evaluate(evalset, texts, named, sampling=None, progress=progress)
-    rows = {system: {spec: unharmed[system][spec].rows for spec in named} for system in texts}
-    # An attack that writes the same every time is one group, measured once.
+        trials = TRIALS_BY_MODEL if any(metric.learned for metric in resolved.values()) else TRIALS
+    design = Design(evalset, texts, resolved, tuple(attacks), tuple(levels), trials, seed)
+    evaluation = evaluate(evalset, texts, resolved, sampling=None, progress=progress)
+    rows = {system: {spec: evaluation[system][spec].rows for spec in resolved} for system in texts}
+    # A deterministic attack is one group, measured once.
     groups = [
         (system, attack, range(start, min(start + size, trials)))
         for system in texts
@@ -147,30 +140,26 @@ def sweep(
     by_attack: dict[tuple[str, str], list[_GroupScores]] = {}
     for number, (system, attack, _) in enumerate(groups):
         by_attack.setdefault((system, attack.name), []).append(results[number])
-    curves = {}
-    for (system, name), of_attack in by_attack.items():
-        for spec, metric in named.items():
-            baseline = metric.score(rows[system][spec].sum(axis=0))
-            curves[system, name, spec] = _curve(design, baseline, [scores[spec] for scores, *_ in of_attack])
-    changed = {key: float(np.mean([touched for _, touched, _ in of_attack])) for key, of_attack in by_attack.items()}
-    worse = {
-        (*key, spec): float(np.mean([of_group[spec] for *_, of_group in of_attack])) / changed[key]
-        if changed[key]
-        else math.nan
-        for key, of_attack in by_attack.items()
-        for spec in named
-    }
-    scores = unharmed[next(iter(texts))]
-    signatures = {spec: str(scores[spec].signature) for spec in named}
-    return Sweep(design, signatures, curves, changed, worse)
+    curves, touched, worse = {}, {}, {}
+    for key, of_attack in by_attack.items():
+        touched[key] = float(np.mean([share for _, share, _ in of_attack]))
+        for spec, metric in resolved.items():
+            share = float(np.mean([shares[spec] for *_, shares in of_attack]))
+            worse[*key, spec] = share / touched[key] if touched[key] else math.nan
+            baseline = metric.score(rows[key[0]][spec].sum(axis=0))[None, :]
+            scores = np.concatenate([scores[spec] for scores, *_ in of_attack])
+            sides = (scores.mean(axis=0), *np.quantile(scores, [0.025, 0.975], axis=0))
+            curves[*key, spec] = Curve((0.0, *design.levels), *(np.concatenate((baseline, side)) for side in sides))
+    signatures = {spec: str(scores.signature) for spec, scores in evaluation[next(iter(texts))].items()}
+    return Sweep(design, signatures, curves, touched, worse)
 
 
 @dataclass(frozen=True)
 class _TrialRunner:
-    """The work of a sweep. It goes to each worker once, with the measured rows of the outputs as they are."""
+    """The work of a sweep, sent to each worker once, with the measured rows of the unchanged outputs."""
 
     design: Design
-    unharmed: Mapping[str, Mapping[str, Floats]]  # by system and metric
+    rows: Mapping[str, Mapping[str, Floats]]  # by system and metric
 
     @cached_property
     def _systems(self) -> dict[str, SystemOutputs]:
@@ -178,7 +167,8 @@ class _TrialRunner:
 
     def __call__(self, task: _Group, tell: Tell) -> _GroupScores:
         name, attack, trials = task
-        design, system, unharmed = self.design, self._systems[name], self.unharmed[name]
+        design, system, before = self.design, self._systems[name], self.rows[name]
+        counts = [round(level * len(design.evalset)) for level in design.levels]
         totals: dict[str, list[Floats]] = {spec: [] for spec in design.metrics}
         changes: dict[str, Floats] = {}
         touched: list[float] = []
@@ -187,41 +177,35 @@ class _TrialRunner:
             rng = trial_rng(design.seed, attack.name, trial)
             order = rng.permutation(len(design.evalset))
             if attack.random or not changes:
-                attacked = attack.apply(system, rng)
-                touched.append(float(np.mean([a != b for a, b in zip(attacked, system.outputs, strict=True)])))
-                rows = dict(measure(design.evalset, {name: attacked}, design.metrics))[name]
-                changes = {spec: rows[spec] - unharmed[spec] for spec in rows}
-                for spec, of_metric in worse.items():
-                    of_metric.append(_share_worse(design.metrics[spec], unharmed[spec], rows[spec]))
+                outputs = attack.apply(system, rng)
+                touched.append(float(np.mean([a != b for a, b in zip(outputs, system.outputs, strict=True)])))
+                after = dict(measure(design.evalset, {name: outputs}, design.metrics))[name]
+                changes = {spec: after[spec] - before[spec] for spec in after}
+                for spec, shares in worse.items():
+                    shares.append(_share_worse(design.metrics[spec], before[spec], after[spec]))
             for spec, change in changes.items():
                 running = np.zeros((len(order) + 1, change.shape[1]))
                 np.cumsum(change[order], axis=0, out=running[1:])
-                totals[spec].append(unharmed[spec].sum(axis=0) + running[design.counts])
+                totals[spec].append(before[spec].sum(axis=0) + running[counts])
             tell(1)
-        scores = {spec: design.metrics[spec].score(np.array(of_metric)) for spec, of_metric in totals.items()}
+        scores = {spec: design.metrics[spec].score(np.array(sums)) for spec, sums in totals.items()}
         return scores, float(np.mean(touched)), {spec: float(np.mean(shares)) for spec, shares in worse.items()}
 
 
 def _share_worse(metric: Metric, before: Floats, after: Floats) -> float:
-    """The share of outputs whose own headline score is worse than before; what is undefined is not worse."""
+    """Return the share of outputs whose own headline score gets worse; an undefined score does not."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        moved = metric.score(after)[:, 0] - metric.score(before)[:, 0]
-    return float(np.mean(moved > 0 if metric.better == "lower" else moved < 0))
+        change = metric.score(after)[:, 0] - metric.score(before)[:, 0]
+    return float(np.mean(change > 0 if metric.better == "lower" else change < 0))
 
 
-def first_trial(design: Design, attack: Attack, outputs: Sequence[str]) -> list[Rewritten]:
-    """What the first trial of an attack wrote, with what it changed where."""
+def repeat_first_trial(design: Design, attack: Attack, outputs: Sequence[str]) -> list[Rewritten]:
+    """Return what the first trial of an attack wrote, with its changes."""
     rng = trial_rng(design.seed, attack.name, 0)
-    rng.permutation(len(design.evalset))  # the order of the trial, drawn before
+    rng.permutation(len(design.evalset))  # the trial draws its order first
     return attack.records(SystemOutputs(design.evalset, tuple(outputs)), rng)
 
 
 def trial_rng(seed: int, attack: str, trial: int) -> np.random.Generator:
-    """The random numbers of one trial of one attack, independent of every other trial's."""
+    """Return the random generator of one trial of one attack, independent of all others."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(zlib.crc32(attack.encode()), trial)))
-
-
-def _curve(design: Design, baseline: Floats, scores: Sequence[Floats]) -> Curve:
-    trials = np.concatenate(scores)
-    sides = (trials.mean(axis=0), *np.quantile(trials, [0.025, 0.975], axis=0))
-    return Curve((0.0, *design.levels), *(np.concatenate((baseline[None, :], side)) for side in sides))

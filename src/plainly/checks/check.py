@@ -24,7 +24,7 @@ class CheckResult:
 
     passed: bool
     findings: tuple[Finding, ...]
-    not_applied: tuple[str, ...] = ()  # metrics of rules that need a source or references, which were not given
+    not_applied: tuple[str, ...] = ()  # metrics of rules that need a source or references, which are missing
 
     def __bool__(self) -> bool:
         return self.passed
@@ -50,13 +50,12 @@ def check(
     active = resolve_rules(rules, preset if preset or rules else "plain")
     sources = None if source is None else [source]
     evalset = EvalSet.of(sources, references=[tuple(references)] if references else None, items=1)
-    given = {"source"} if source is not None else set()
-    given |= {"references"} if references else set()
+    available = {*(["source"] if source is not None else []), *(["references"] if references else [])}
     segments: dict[str, Mapping[str, Any]] = {}
     not_applied = []
     for spec in dict.fromkeys(limit.spec for limit in active.items):
         metric = registry.metric(spec)
-        if not metric.needs <= given:
+        if not metric.needs <= available:
             not_applied.append(spec)
             continue
         values = metric.score(metric.measure(evalset, [text]))

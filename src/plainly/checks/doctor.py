@@ -1,40 +1,56 @@
-"""What is wrong with the input, said before anybody believes the numbers: small checks, each with a code.
+"""Faults of inputs, reported before anyone relies on the numbers: small checks, each with a code.
 
 >>> diagnosis = doctor(sources=["He left early.", "She stayed."], outputs=["He left.", ""])
 >>> [warning.code for warning in diagnosis.warnings]
 ['empty-outputs']
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from plainly.checks.cleaning import CHANGES, Mended, mend, targets, write
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import counted
+from plainly.core.files import check_target, write_whole
+from plainly.core.formatting import count_noun
 from plainly.core.metric import Metric
 from plainly.core.result import Listing, Note, Record, Result, Table
 from plainly.data import diagnose
 from plainly.io.columns import Columns
 from plainly.io.consistency import check_length
 from plainly.io.faults import CHECKS, EXPLANATIONS
-from plainly.io.texts import Incomplete, Outputs, read_texts
+from plainly.io.faults.output_faults import repair
+from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
 from plainly.io.units import Unit
+
+CHANGES = "changes.jsonl"
+
+
+@dataclass(frozen=True)
+class Change:
+    """An output that was cleaned: the codes of its faults, and its text before and after."""
+
+    system: str
+    item: str
+    codes: tuple[str, ...]
+    before: str
+    after: str
 
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Result):
-    """What every check has seen. The warnings are the answer here, so they are its table, not remarks beside one."""
+    """The warnings of all checks. They are the result itself, so they form its table and are not listed beside it."""
 
     test_set: str
     items: int
     systems: int
     warnings: tuple[Note, ...]
-    changes: tuple[Mended, ...] = ()
-    fixed: str | None = None  # the directory into which cleaned copies were written
+    changes: tuple[Change, ...] = ()
+    fixed: str | None = None  # the directory of the cleaned copies
 
     def records(self) -> list[Record]:
         return [{**warning.json(), "items": " ".join(warning.ids)} for warning in self.warnings]
@@ -54,20 +70,18 @@ class Diagnosis(Result):
         return [Table(("code", "what was seen"), rows, text_columns=frozenset({0, 1}))] if rows else []
 
     def notes(self) -> list[Note]:
-        systems = f" and {counted(self.systems, 'system')}" if self.systems else ""
-        seen = len({warning.code for warning in self.warnings})
-        summary = f"{len(CHECKS)} checks on {counted(self.items, 'item')}{systems}: "
-        if not seen:
-            notes = [Note(f"{summary}nothing found.")]
-        else:
-            notes = [
-                Note(f"{summary}{seen} found something."),
-                Note(f"What a code means: plainly doctor --explain {self.warnings[0].code}"),
-            ]
+        systems = f" and {count_noun(self.systems, 'system')}" if self.systems else ""
+        codes = {warning.code for warning in self.warnings}
+        result = f"{len(codes)} found something" if codes else "nothing found"
+        lines = [f"{len(CHECKS)} checks on {count_noun(self.items, 'item')}{systems}: {result}."]
+        if codes:
+            lines.append(f"What a code means: plainly doctor --explain {self.warnings[0].code}")
         if self.fixed is not None:
-            changed = f"{counted(len(self.changes), 'output')} of them changed; every change is in {CHANGES}"
-            notes.append(Note(f"Cleaned copies are in {self.fixed}, {changed}. What is not mended needs a new answer."))
-        return notes
+            lines.append(
+                f"Cleaned copies are in {self.fixed}. {count_noun(len(self.changes), 'output')} changed; {CHANGES} "
+                "lists every change. Outputs with other faults need a new answer."
+            )
+        return [Note(line) for line in lines]
 
     def __repr__(self) -> str:
         return super().__repr__() or self.notes()[0].message
@@ -90,13 +104,13 @@ def doctor(
     fix: str | Path | None = None,
     force: bool = False,
 ) -> Diagnosis:
-    """Every check on every item of a set and on what systems wrote for it; a set may be looked at without outputs.
+    """Run every check on the items of a set and on the outputs for it; a set can be checked without outputs.
 
-    ``metrics`` are those to be used, since some faults matter only to some. ``fix`` is a directory for copies of the
-    outputs without what models put around answers, and a list of every change.
+    ``metrics`` are those you are going to use, since some faults affect only some metrics. ``fix`` is a directory for
+    copies of the outputs without the text that models put around answers, and for a list of all changes.
     """
     set_alone = outputs is None and (data is None or isinstance(data, EvalSet))
-    if set_alone:  # a set may be checked without outputs; its sources stand in for them while it is read
+    if set_alone:  # the sources stand in for the outputs while the set is read
         evalset = data if isinstance(data, EvalSet) else evalset
         outputs = sources if evalset is None else evalset.sources
     inputs = read_texts(
@@ -116,29 +130,62 @@ def doctor(
         inputs = replace(inputs, outputs={})
     if fix is not None:
         if not inputs.outputs:
-            raise BadInput("There are no outputs to mend; name a file with some.")
-        targets(Path(fix), list(inputs.outputs), force=force)
+            raise BadInput("There are no outputs to clean. Name a file with outputs.")
+        paths = _check_targets(Path(fix), inputs.outputs, force=force)
     if isinstance(metrics, str):
         metrics = registry.split_specs(metrics)
     specs = [metric if isinstance(metric, str) else repr(metric) for metric in metrics or ()]
     for system, lines in inputs.outputs.items():
-        called = f"outputs[{system!r}]" if system else "outputs"
-        check_length(called, lines, against="the set", expected=len(inputs.evalset))
+        argument = f"outputs[{system!r}]" if system else "outputs"
+        check_length(argument, lines, against="the set", expected=len(inputs.evalset))
     warnings = diagnose(inputs.evalset, inputs.outputs, specs)
     diagnosis = Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), tuple(warnings))
     if fix is None:
         return diagnosis
-    cleaned, changes = mend(inputs.evalset, inputs.outputs)
-    write(Path(fix), inputs.evalset, cleaned, changes, force=force)
-    return replace(diagnosis, changes=tuple(changes), fixed=str(fix))
+    return replace(diagnosis, changes=tuple(_write_cleaned(inputs, paths, Path(fix))), fixed=str(fix))
 
 
-def explain(*asked: str) -> Listing:
-    """What codes mean and what to do about them; without any, all of them."""
-    for code in asked:
+def _check_targets(directory: Path, systems: Iterable[str], *, force: bool) -> dict[str, Path]:
+    """Return the file of each system's cleaned outputs; existing files are refused unless ``force``."""
+    if directory.exists() and not directory.is_dir():
+        raise BadInput(f"{directory} is a file; cleaned copies are written into a directory.")
+    paths = {system: directory / f"{quote(system or 'outputs', safe=' ')}.jsonl" for system in systems}
+    for path in filter(Path.exists, (*paths.values(), directory / CHANGES)):
+        if not force:
+            raise BadInput(f"{path} exists. Name another directory, or overwrite it: --force")
+        check_target(path, force=force)
+    return paths
+
+
+def _write_cleaned(texts: Texts, paths: Mapping[str, Path], directory: Path) -> list[Change]:
+    """Write a JSONL file for each system (id, output) and one with all changes; return the changes."""
+    evalset = texts.evalset
+    sources = evalset.sources if evalset.has_sources else ("",) * len(evalset)
+    directory.mkdir(parents=True, exist_ok=True)
+    changes: list[Change] = []
+    for system, path in paths.items():
+        rows = []
+        for item, source, before in zip(evalset.ids, sources, texts.outputs[system], strict=True):
+            after, faults = repair(before, source=source)
+            rows.append({"id": item, "output": after})
+            if faults:
+                codes = tuple(dict.fromkeys(fault.code for fault in faults))
+                changes.append(Change(system, item, codes, before, after))
+        write_whole(path, _json_lines(rows))
+    write_whole(directory / CHANGES, _json_lines(map(vars, changes)))
+    return changes
+
+
+def _json_lines(records: Iterable[Mapping[str, object]]) -> str:
+    return "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
+
+
+def explain(*codes: str) -> Listing:
+    """Explain codes and what to do about them; without an argument, all of them."""
+    for code in codes:
         if code not in EXPLANATIONS:
             raise UnknownName("code", code, EXPLANATIONS, see="plainly doctor --list")
-    explained = {code: EXPLANATIONS[code] for code in asked or EXPLANATIONS}
-    rows = tuple({"code": code, "explanation": text} for code, text in explained.items())
-    prose = "\n\n".join(f"{code}\n  {text}" for code, text in explained.items())
-    return Listing({"schema": "plainly.codes/1", **explained}, rows, prose=prose)
+    explanations = {code: EXPLANATIONS[code] for code in codes or EXPLANATIONS}
+    rows = tuple({"code": code, "explanation": text} for code, text in explanations.items())
+    prose = "\n\n".join(f"{code}\n  {text}" for code, text in explanations.items())
+    return Listing({"schema": "plainly.codes/1", **explanations}, rows, prose=prose)

@@ -1,14 +1,13 @@
-"""The gate's findings for other programs: JUnit XML, SARIF, and annotations of GitHub."""
+"""The gate's findings in the formats of other programs: JUnit XML, SARIF, and GitHub annotations."""
 
 import json
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from plainly import __version__
-from plainly.checks.decisions import Finding
-from plainly.checks.gate_result import Gate
-from plainly.core.formatting import counted, interval
+from plainly.checks.gate import Gate
+from plainly.core.formatting import count_noun, interval
 from plainly.core.result import Record
 from plainly.io.faults import EXPLANATIONS
 
@@ -18,15 +17,16 @@ _SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def junit(outcome: Gate) -> str:
-    """One suite a system, one test a rule; a rule that outputs break lists them."""
+    """Write JUnit XML: a suite for each system, a test for each rule; a rule that outputs break lists them."""
     suites = ElementTree.Element("testsuites", name="plainly gate")
     for system in outcome.outputs:
         suite = ElementTree.SubElement(suites, "testsuite", name=system or "outputs")
-        cases = [*_verdict_cases(outcome, system), *_item_cases(outcome, system)]
+        cases = list(_cases(outcome, system))
         for name, failure, text in cases:
             case = ElementTree.SubElement(suite, "testcase", classname=system or "outputs", name=name)
             if failure:
-                ElementTree.SubElement(case, "failure", message=_printable(failure)).text = _printable(text)
+                element = ElementTree.SubElement(case, "failure", message=_UNPRINTABLE.sub("�", failure))
+                element.text = _UNPRINTABLE.sub("�", text)
         suite.set("tests", str(len(cases)))
         suite.set("failures", str(sum(bool(failure) for _, failure, _ in cases)))
         suite.set("errors", "0")
@@ -34,33 +34,26 @@ def junit(outcome: Gate) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
 
 
-def _verdict_cases(outcome: Gate, system: str) -> list[tuple[str, str, str]]:
-    cases = []
+def _cases(outcome: Gate, system: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, failure and text of a test for each rule.
+
+    Rules for items fail only if the system fails because of them, since some violations may be allowed.
+    """
     for verdict in (verdict for verdict in outcome.verdicts if verdict.system == system):
         value = interval(verdict.value, verdict.low, verdict.high)
         failure = f"{verdict.outcome}: {value}" if outcome.stops(verdict) else ""
-        cases.append((verdict.rule, failure, f"{verdict.rule}: {value}, {counted(verdict.n, 'item')}"))
-    return cases
-
-
-def _item_cases(outcome: Gate, system: str) -> list[tuple[str, str, str]]:
-    """A test for each rule of items; whether the run stops is a test of its own, since some slips may be allowed."""
-    by_rule: dict[str, list[Finding]] = {rule: [] for rule in outcome.item_rules}
-    for finding in outcome.of_system(system):
-        if not finding.waived:
-            by_rule[finding.rule].append(finding)
-    cases = []
-    stopped = [reason for reason in outcome.failures[system] if not any(v.rule in reason for v in outcome.verdicts)]
-    for rule, seen in by_rule.items():
-        lines = [finding.line for finding in seen[:_MOST]]
-        lines += [f"and {len(seen) - _MOST} more"] if len(seen) > _MOST else []
-        failure = f"{counted(len(seen), 'output')} of {len(outcome.evalset)}" if seen and stopped else ""
-        cases.append((f"items: {rule}", failure, "\n".join(lines)))
-    return cases
+        yield verdict.rule, failure, f"{verdict.rule}: {value}, {count_noun(verdict.n, 'item')}"
+    items_fail = any(not any(v.rule in reason for v in outcome.verdicts) for reason in outcome.failures[system])
+    for rule in dict.fromkeys(outcome.item_rules):
+        findings = [finding for finding in outcome.violations(system) if finding.rule == rule]
+        lines = [finding.line for finding in findings[:_MOST]]
+        lines += [f"and {len(findings) - _MOST} more"] if len(findings) > _MOST else []
+        failure = f"{count_noun(len(findings), 'output')} of {len(outcome.evalset)}" if findings and items_fail else ""
+        yield f"items: {rule}", failure, "\n".join(lines)
 
 
 def sarif(outcome: Gate, files: Mapping[str, str]) -> str:
-    """SARIF 2.1.0: a result for each finding, in its file and line where that is known."""
+    """Write SARIF 2.1.0: a result for each finding, with its file and line where they are known."""
     rules = list(dict.fromkeys([*(verdict.rule for verdict in outcome.verdicts), *outcome.item_rules]))
     results = [
         {
@@ -84,14 +77,15 @@ def sarif(outcome: Gate, files: Mapping[str, str]) -> str:
         if finding.waived:
             result["suppressions"] = [{"kind": "external", "justification": finding.waived}]
         results.append(result)
-    described = [{"id": rule, "shortDescription": {"text": _described(rule)}} for rule in rules]
-    driver = {"name": "plainly", "version": __version__, "rules": described}
+    descriptions = {rule: " ".join(EXPLANATIONS.get(rule, rule).split()) for rule in rules}
+    entries = [{"id": rule, "shortDescription": {"text": text}} for rule, text in descriptions.items()]
+    driver = {"name": "plainly", "version": __version__, "rules": entries}
     run = {"tool": {"driver": driver}, "results": results}
     return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1) + "\n"
 
 
 def github(outcome: Gate, files: Mapping[str, str]) -> str:
-    """Workflow commands: GitHub shows them beside the lines of the file."""
+    """Write workflow commands, which GitHub shows beside the lines of the file."""
     lines = []
     for verdict in outcome.verdicts:
         if outcome.stops(verdict):
@@ -106,10 +100,10 @@ def github(outcome: Gate, files: Mapping[str, str]) -> str:
 
 
 def _annotation(kind: str, path: str | None, place: int | None, title: str, text: str) -> str:
-    where = [f"file={_property(path)}"] if path else []
+    where = [f"file={_escape_property(path)}"] if path else []
     where += [f"line={place + 1}"] if path and place is not None else []
-    where.append(f"title={_property(f'plainly gate: {title}')}")
-    return f"::{kind} {','.join(where)}::{_escaped(text)}"
+    where.append(f"title={_escape_property(f'plainly gate: {title}')}")
+    return f"::{kind} {','.join(where)}::{_escape(text)}"
 
 
 def _location(path: str | None, place: int | None) -> Record:
@@ -121,18 +115,9 @@ def _location(path: str | None, place: int | None) -> Record:
     return {"locations": [{"physicalLocation": physical}]}
 
 
-def _described(rule: str) -> str:
-    return " ".join(EXPLANATIONS.get(rule, rule).split())
-
-
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _printable(text: str) -> str:
-    """Without characters that XML cannot hold."""
-    return _UNPRINTABLE.sub("�", text)
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")

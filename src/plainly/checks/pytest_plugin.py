@@ -1,4 +1,4 @@
-"""A pytest plugin: the fixture ``plainly`` checks pairs of texts, and the marker ``plainly`` says by which rules.
+"""A pytest plugin: the fixture ``plainly`` checks texts by the rules of the marker ``plainly``.
 
 @pytest.mark.plainly(preset="easy")
 def test_leaflet(plainly):
@@ -19,7 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Checker:
-    """What the fixture gives: ``check`` for one pair, ``gate`` for many; both fail the test with the reasons."""
+    """The fixture's value: ``check`` for one text, ``gate`` for many; both fail the test with the reasons."""
 
     def __init__(self, rules: dict[str, Any]) -> None:
         self._rules = rules
@@ -28,16 +28,16 @@ class Checker:
         """Fail unless the text may be shown."""
         import plainly
 
-        judged = plainly.check(text, source=source, references=references, **self._rules)
-        if not judged:
-            pytest.fail("\n".join([f"plainly: {text!r}", *map(_line, judged.findings)]), pytrace=False)
+        result = plainly.check(text, source=source, references=references, **self._rules)
+        if not result:
+            pytest.fail("\n".join([f"plainly: {text!r}", *map(_line, result.findings)]), pytrace=False)
 
     def gate(self, *, rules: str | Path | None = None, preset: str | None = None, **texts: Any) -> None:
-        """Fail unless all outputs pass: what ``plainly.gate`` takes."""
+        """Fail unless all outputs pass; ``texts`` are arguments of ``plainly.gate``."""
         import plainly
 
-        chosen: dict[str, Any] = {"rules": rules, "preset": preset} if rules or preset else self._rules
-        outcome = plainly.gate(**chosen, **texts)
+        active: dict[str, Any] = {"rules": rules, "preset": preset} if rules or preset else self._rules
+        outcome = plainly.gate(**active, **texts)
         if not outcome.passed:
             reasons = [note.message for note in outcome.notes()]
             lines = [_line(finding) for _, _, findings in outcome.worst[:10] for finding in findings]
@@ -46,7 +46,7 @@ class Checker:
 
 @pytest.fixture
 def plainly(request: pytest.FixtureRequest) -> Checker:
-    """Checks of simplified texts, by the rules of the marker ``plainly`` or else the preset "plain"."""
+    """Return checks of simplified texts by the rules of the marker ``plainly``, or else by the preset "plain"."""
     marker = request.node.get_closest_marker("plainly")
     return Checker(dict(marker.kwargs) if marker is not None and marker.kwargs else {"preset": "plain"})
 

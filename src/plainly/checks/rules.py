@@ -1,7 +1,7 @@
-"""What a text must satisfy: rules for the corpus, for the difference from a baseline, and for every output.
+"""Rules for the corpus, for the difference from a baseline, and for every output.
 
-A rule is a line of text, ``quality >= 55`` or ``facts.changed <= 1%``, so that a rules file, a command line and a page
-say the same thing. Rules files are TOML; ``plainly gate init`` writes one with comments.
+A rule is a line of text, ``quality >= 55`` or ``facts.changed <= 1%``, written in the same way in a rules file, on the
+command line and on a page. Rules files are TOML; ``plainly gate init`` writes one with comments.
 """
 
 import datetime
@@ -32,7 +32,7 @@ PRESETS = ("plain", "easy", "never-worse", "quick")
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit on an output of a metric: ``meaning >= 40``. A limit in percent is a share of the outputs."""
+    """A limit on an output of a metric: ``meaning >= 40``. A limit in percent is a share of the items."""
 
     text: str
     spec: str
@@ -46,7 +46,7 @@ class Limit:
         match = _LIMIT.fullmatch(text)
         if match is None:
             raise BadInput(f"Cannot read the rule {text!r}. Write METRIC >= NUMBER or METRIC.OUTPUT <= NUMBER%.")
-        spec, output = _metric(match["metric"].strip())
+        spec, output = _resolve_output(match["metric"].strip())
         side: Side = ">=" if match["side"].startswith(">") else "<="
         limit = match["limit"]
         percent = limit.endswith("%")
@@ -55,11 +55,11 @@ class Limit:
         except ValueError:
             raise BadInput(f"In the rule {text!r}, {limit!r} is not a number.") from None
         if not math.isfinite(value):
-            raise BadInput(f"In the rule {text!r}, {limit!r} is not a limit.")
+            raise BadInput(f"In the rule {text!r}, {limit!r} is not a finite number.")
         return cls(" ".join(text.split()), spec, output, side, value, percent)
 
     def holds(self, value: float) -> bool:
-        """Whether a number keeps to the limit; an undefined one does not."""
+        """Return whether a number is within the limit; an undefined one is not."""
         return value >= self.value if self.side == ">=" else value <= self.value
 
 
@@ -74,19 +74,18 @@ class Margin:
 
     @classmethod
     def parse(cls, text: str) -> "Margin":
-        baseline, _, rest = text.rpartition(":")
-        baseline, _, written = baseline.rpartition(":")
         try:
-            margin = float(rest)
+            baseline, name, number = text.rsplit(":", 2)
+            margin = float(number)
         except ValueError:
-            margin = math.nan
+            baseline, name, margin = "", "", math.nan
         if not baseline or not 0 <= margin < math.inf:
             raise BadInput(f"Cannot read {text!r}. Write BASELINE:METRIC:MARGIN, for example baseline.jsonl:sari:0.5")
-        spec, output = _metric(written.strip())
+        spec, output = _resolve_output(name.strip())
         if output != registry.metric(spec).outputs[0]:
-            raise BadInput(f"{written!r}: a baseline is compared by a metric's headline. Name the metric alone.")
+            raise BadInput(f"{name!r}: a baseline is compared by a metric's headline. Name the metric alone.")
         if registry.metric(spec).better == "neither":
-            raise BadInput(f"{spec} has no better side, so nothing can be worse by it.")
+            raise BadInput(f"Neither high nor low values of {spec} are better, so no system can be worse on it.")
         return cls(text, baseline, spec, margin)
 
     @property
@@ -101,7 +100,7 @@ class Waiver(Settings, frozen=True):
     rule: str
     reason: str
     until: datetime.date
-    item: str | int = ""  # every item where none is named
+    item: str | int = ""  # "" for all items
 
     def __post_init__(self) -> None:
         if not self.rule.strip() or not self.reason.strip():
@@ -113,7 +112,7 @@ class Waiver(Settings, frozen=True):
 
 @dataclass(frozen=True)
 class Rules:
-    """All that is asked of the outputs."""
+    """All rules for some outputs."""
 
     require: tuple[Limit, ...] = ()
     not_worse: tuple[Margin, ...] = ()
@@ -135,12 +134,12 @@ class Rules:
     def empty(self) -> bool:
         return not (self.require or self.not_worse or self.items or self.forbid or self.words)
 
-    def waived(self, rule: str, item: str, today: datetime.date) -> str:
-        """The reason for which a finding is let pass; nothing where it is not. A rule for the corpus has no item."""
+    def waiver_reason(self, rule: str, item: str, today: datetime.date) -> str:
+        """Return the reason for which a finding is waived, or ""; a rule for the corpus has no item."""
         return next((waiver.reason for waiver in self.waivers if waiver.covers(rule, item, today)), "")
 
     def with_more(self, require: Iterable[str] = (), not_worse: Iterable[str] = ()) -> "Rules":
-        """The rules with some from the command line."""
+        """Return the rules with some more, each given as text."""
         limits, margins = tuple(map(Limit.parse, require)), tuple(map(Margin.parse, not_worse))
         return replace(self, require=self.require + limits, not_worse=self.not_worse + margins)
 
@@ -184,7 +183,7 @@ class ItemRules(Settings, frozen=True):
 
 
 class RulesFile(Settings, frozen=True):
-    """A rules file as it was written; with a preset it adds to the preset's rules."""
+    """The contents of a rules file; with a preset, it adds to the preset's rules."""
 
     preset: str | None = None
     corpus: CorpusRules = CorpusRules()
@@ -216,9 +215,9 @@ def preset_text(name: str) -> str:
     return (Path(__file__).parent / "presets" / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def convert_rules(written: object, *, where: str) -> Rules:
+def convert_rules(document: object, *, where: str) -> Rules:
     """Convert parsed TOML to rules."""
-    file = convert_settings(written, RulesFile, where=where)
+    file = convert_settings(document, RulesFile, where=where)
     base = load_preset(file.preset) if file.preset is not None else Rules()
     corpus, items = file.corpus, file.items
     return Rules(
@@ -234,13 +233,13 @@ def convert_rules(written: object, *, where: str) -> Rules:
     )
 
 
-def _metric(written: str) -> tuple[str, str]:
-    """The spec and the output of ``metric.output``; without one, the headline."""
-    spec, dot, output = written.rpartition(".")
+def _resolve_output(name: str) -> tuple[str, str]:
+    """Return the spec and the output of ``metric.output``; without an output, the headline."""
+    spec, dot, output = name.rpartition(".")
     if not dot or ")" in output or not output.isidentifier():
-        spec, output = written, ""
+        spec, output = name, ""
     metric = registry.metric(spec)
     if output and output not in metric.outputs:
-        known = ", ".join(metric.outputs)
-        raise BadInput(f"{spec} has no output {output!r}.{did_you_mean(output, metric.outputs)} It has: {known}")
+        names = ", ".join(metric.outputs)
+        raise BadInput(f"{spec} has no output {output!r}.{did_you_mean(output, metric.outputs)} It has: {names}")
     return spec, output or metric.outputs[0]

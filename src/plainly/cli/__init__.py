@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from plainly import __version__
 from plainly.core.errors import BrokenPlugin, PlainlyError, did_you_mean
-from plainly.core.machine import handling
+from plainly.core.limits import handle_signals
 
 if TYPE_CHECKING:
     from plainly.core.result import Result
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 COMMANDS = {
     "score": "how good are these outputs? scores with intervals and signatures",
     "compare": "which system is really better? paired tests",
-    "report": "make a page to look at and to send on; figures and tables for a paper",
-    "gate": "may these texts be shown? stop a build where not",
-    "doctor": "what is wrong with my files, or with what a model wrote?",
-    "facts": "which facts were changed, turned round, added or lost?",
+    "report": "make a page to read and share; figures and tables for a paper",
+    "gate": "are these texts good enough? fail a build if not",
+    "doctor": "what is wrong with my files, or with the outputs of a model?",
+    "facts": "which facts were changed, negated, added or lost?",
     "operations": "what was done to the sentences: profile, compare, label",
     "align": "which sentences of a document belong together?",
     "metrics": "which metrics are there, and what do they mean?",
@@ -42,20 +42,42 @@ COMMANDS = {
 ENTRY_POINT_GROUP = "plainly.commands"
 REPORT = "the project's issue tracker, with the command and, where you may, the file"
 _TITLE = "plainly evaluates text simplification. What do you want to do?"
-_EPILOG = "plainly COMMAND --help says what a command takes, with examples. Start with: plainly score --demo"
+_EPILOG = "plainly COMMAND --help shows options and examples. Start with: plainly score --demo"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status.
 
-    0 done; 2 something that the user can put right; 70 a fault of ours; 130 interrupted; 143 stopped. This is the one
-    net: whatever a command lets fall, a person reads a sentence, and the trace only with --debug.
+    0 done; 2 an error that the user can correct; 70 a fault of plainly; 130 interrupted; 143 stopped. An error is
+    printed as one sentence, with its traceback only if --debug is passed.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    name = arguments[0] if arguments else "--help"
     try:
-        with handling(_stop, signal.SIGTERM):
-            return _run([argument for argument in arguments if argument != "--debug"])
+        if name in ("-h", "--help", "help"):
+            print(overview())
+            return 0
+        if name in ("-V", "--version"):
+            print(f"plainly {__version__}")
+            return 0
+        with handle_signals(_stop, signal.SIGTERM):
+            command = load_command(name)
+            # Matrix products are many and small here: on shared cores, threads wait longer than they work.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+            from plainly.cli.options import command_parser
+            from plainly.cli.show import show
+
+            parser = command_parser(name, command)
+            # Outputs may stand before, between and after options; argparse allows that only without sub-commands.
+            parse = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
+            args = parse(arguments[1:])
+            args.command_line = shlex.join(["plainly", *arguments])
+            outcome: Result | int = command.run(args)
+            status = outcome if isinstance(outcome, int) else int(show(outcome, args.format) > 0 and args.strict)
+            sys.stdout.flush()
+            return status
     except BrokenPipeError:
         # The reader went away (plainly … | head); keep the interpreter from complaining when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -69,61 +91,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if debug:
             traceback.print_exc()
-        message, status = _said(error)
+        message, status = _error_message(error)
         print(f"plainly: {message}", file=sys.stderr)
         return status
 
 
 class _Terminated(BaseException):
-    """Somebody asked this process to end: what it started ends first, and its temporary files go."""
+    """Raised on SIGTERM, so that child processes end and temporary files are removed."""
 
 
 def _stop(number: int, frame: object) -> None:
     raise _Terminated
 
 
-def _said(error: Exception) -> tuple[str, int]:
-    """What went wrong in a sentence, and the exit status."""
+def _error_message(error: Exception) -> tuple[str, int]:
+    """Return a sentence about the error, and the exit status."""
     if isinstance(error, PlainlyError):
         from plainly.cli.show import for_shell
 
         return for_shell(str(error)), 2
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this. Give less at once, or --engine local, which reads in parts.", 2
+        return "Not enough memory. Pass less at once, or use --engine local, which reads in parts.", 2
     broken_database = type(error).__name__ in ("OperationalError", "DatabaseError")  # not those of a faulty query
     if broken_database and type(error).__module__.partition(".")[0] in ("sqlalchemy", "sqlite3"):
         why = str(getattr(error, "orig", None) or error).splitlines()[0]
-        return f"The study's database cannot be used ({why}). Is it the right file, and whole?", 2
+        return f"The study's database cannot be used ({why}). Check that it is the right file and complete.", 2
     if isinstance(error, OSError) and error.errno is not None:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}.", 2
     what = f"{type(error).__name__}: {error}".strip().splitlines()[0][:300]
-    return f"A fault of plainly's, not yours ({what}). Run again with --debug and report what it prints: {REPORT}", 70
-
-
-def _run(arguments: list[str]) -> int:
-    name = arguments[0] if arguments else "--help"
-    if name in ("-h", "--help", "help"):
-        print(overview())
-        return 0
-    if name in ("-V", "--version"):
-        print(f"plainly {__version__}")
-        return 0
-    command = load_command(name)
-    # Products of matrices are many and small here: on shared cores, threads wait for one another longer than they work.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from plainly.cli.options import command_parser
-    from plainly.cli.show import show
-
-    parser = command_parser(name, command)
-    # Outputs may stand before, between and after options; argparse allows that only where there are no sub-commands.
-    parse = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
-    args = parse(arguments[1:])
-    args.command_line = shlex.join(["plainly", *arguments])
-    outcome: Result | int = command.run(args)
-    status = outcome if isinstance(outcome, int) else int(show(outcome, args.format) > 0 and args.strict)
-    sys.stdout.flush()
-    return status
+    return f"This is a bug in plainly ({what}). Run again with --debug and report the output: {REPORT}", 70
 
 
 def load_command(name: str) -> ModuleType:
@@ -147,7 +144,7 @@ def load_command(name: str) -> ModuleType:
 
 
 def commands() -> dict[str, str]:
-    """Every command that is installed and the question that it answers; those of other packages come last."""
+    """Return every installed command and the question that it answers; those of other packages come last."""
     summaries = dict(COMMANDS)
     for point in entry_points(group=ENTRY_POINT_GROUP):
         if point.name not in summaries:
@@ -159,7 +156,7 @@ def commands() -> dict[str, str]:
 
 
 def overview() -> str:
-    """What one can ask, in the order in which people need it."""
+    """Return the list of commands for ``plainly --help``."""
     summaries = commands()
     width = max(map(len, summaries))
     lines = [f"  plainly {name:<{width}}  {question}" for name, question in summaries.items()]

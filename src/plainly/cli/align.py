@@ -2,8 +2,7 @@
 
 import argparse
 
-from plainly.cli import inputs, options
-from plainly.cli.show import add_formats
+from plainly.cli import options
 from plainly.core.result import Result
 from plainly.typology.sentence_alignment import align
 
@@ -17,19 +16,16 @@ Align the sentences of outputs with those of their sources, many to many.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_texts(parser)
-    parser.add_argument(
-        "--save", metavar="FILE", help="write the alignments: .jsonl, or .csv with the columns of Cochrane-auto"
-    )
-    parser.add_argument(
+    options.add_texts(parser)
+    add = parser.add_argument
+    add("--save", metavar="FILE", help="write the alignments: .jsonl, or .csv with the columns of Cochrane-auto")
+    add(
         "--against",
         metavar="FILE",
-        help="known alignments (such a file, or cochrane-auto/test-sentences): align their sentences "
-        "and say how far it agrees",
+        help="known alignments (such a file, or cochrane-auto/test-sentences): report the agreement",
     )
-    parser.add_argument("--words", action="store_true", help="align by words alone, without the encoder: much quicker")
-    options.add_force(parser)
-    add_formats(parser)
+    add("--words", action="store_true", help="align by words alone, without the encoder: much quicker")
+    options.add_formats(parser, force=True)
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -37,4 +33,4 @@ def run(args: argparse.Namespace) -> Result:
     settings = {"encoder": not args.words, "save": args.save}
     if args.against is not None:
         return align(against=args.against, **settings)
-    return align(inputs.read_arguments(args), **settings)
+    return align(options.read_arguments(args), **settings)

@@ -1,18 +1,17 @@
-"""``plainly audit``: attack what systems wrote, and see which metrics are fooled."""
+"""``plainly audit``: attack outputs, and report which metrics are fooled."""
 
 import argparse
 from pathlib import Path
 
 from plainly.auditing import audit
-from plainly.auditing.attacks import listing
+from plainly.auditing.attacks import list_attacks
 from plainly.auditing.outcome import DEFAULT_TABLES, TABLES
 from plainly.auditing.sweep import LEVELS, SEED
-from plainly.cli import inputs
+from plainly.cli import options
 from plainly.cli.options import number
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats
 from plainly.core.errors import BadInput
-from plainly.core.machine import cores
+from plainly.core.limits import cores
+from plainly.core.progress import bar
 from plainly.core.result import Result
 
 HELP = """\
@@ -26,57 +25,52 @@ Find out whether metrics can be fooled: attack a share of the outputs and watch 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_texts(parser)
-    inputs.add_metrics(parser)
+    options.add_texts(parser, metrics=True)
     names = f"all, or names between commas: {', '.join(TABLES)} ({','.join(DEFAULT_TABLES)})"
-    group = parser.add_argument_group("attacks")
-    group.add_argument("--list", action="store_true", help="the attacks, and what a sound metric makes of them")
-    group.add_argument(
+    add = parser.add_argument_group("attacks").add_argument
+    add("--list", action="store_true", help="list the attacks, and how a sound metric reacts to them")
+    add(
         "--attacks",
         default="all",
         metavar="NAMES",
         help="all, paper (the six of Tanprasert & Kauchak 2021), or names between commas (all)",
     )
-    group.add_argument(
-        "--levels", metavar="PERCENT,…", help="shares of outputs to attack (10,20,…,100)", type=_levels, default=LEVELS
-    )
-    group.add_argument(
+    add("--levels", metavar="PERCENT,…", help="shares of outputs to attack (10,20,…,100)", type=_levels, default=LEVELS)
+    add(
         "--trials",
         type=number("--trials"),
         metavar="N",
         help="repetitions of each attack (100; 5 with learned metrics)",
     )
-    group.add_argument(
+    add(
         "--seed",
         type=number("--seed", "seed"),
         help="seed of the trials (%(default)s), kept in the results",
         default=SEED,
     )
-    group.add_argument(
+    add(
         "--processes", type=number("--processes"), metavar="N", help="how many to use; results are the same (all cores)"
     )
-    group.add_argument("--engine", choices=("local", "ray"), default="local", help="where trials are done (local)")
-    group.add_argument("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
-    group = parser.add_argument_group("what to show")
-    group.add_argument("--tables", metavar="NAMES", default=DEFAULT_TABLES, help=names)
-    group.add_argument("--intervals", action="store_true", help="show where 95 %% of the trials lie, in levels")
-    group.add_argument(
-        "--plots", type=Path, metavar="DIR", help="draw every metric of every system there, as SVG and PNG"
-    )
-    group.add_argument("--out", type=Path, metavar="DIR", help="write all tables there, as CSV and Markdown")
-    add_formats(parser)
+    add("--engine", choices=("local", "ray"), default="local", help="where trials are done (local)")
+    add("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
+    add = parser.add_argument_group("what to show").add_argument
+    add("--tables", metavar="NAMES", default=DEFAULT_TABLES, help=names)
+    add("--intervals", action="store_true", help="show where 95 %% of the trials lie, in levels")
+    add("--plots", type=Path, metavar="DIR", help="draw every metric of every system there, as SVG and PNG")
+    add("--out", type=Path, metavar="DIR", help="write all tables there, as CSV and Markdown")
+    options.add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
     if args.list:
-        return listing()
+        return list_attacks()
     for directory in (args.plots, args.out):
         if directory is not None and not directory.is_dir():
             raise BadInput(f"There is no directory {directory}. Make it first: mkdir {directory}")
-    texts = inputs.read_arguments(args)
+    texts = options.read_arguments(args)
     result = audit(
         texts,
-        metrics=inputs.resolve_metrics(args, texts),
+        metrics=options.resolve_metrics(args, texts),
         attacks=args.attacks,
         levels=args.levels,
         trials=args.trials,

@@ -1,15 +1,12 @@
 """``plainly compare``: which differences between systems are real."""
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 
-from plainly.cli import inputs, options
-from plainly.cli.options import number
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats, show
+from plainly.cli import options
+from plainly.cli.show import show
 from plainly.core.errors import BadInput
-from plainly.core.metric import Metric
+from plainly.core.progress import bar
 from plainly.io.files import stem
 from plainly.io.tables import table_format
 from plainly.scoring.compare import compare
@@ -17,9 +14,10 @@ from plainly.scoring.comparisons import TESTS, Comparisons, Test
 from plainly.scoring.references import OVER
 from plainly.scoring.score_file import open_saved
 from plainly.scoring.subsets import FIELDS
+from plainly.streaming.corpus import Corpus
 
 HELP = """\
-Say which differences between systems are real.
+Test which differences between systems are real.
 
   plainly compare --demo
   plainly compare -t asset/test -m sari,bleu ACCESS Dress Dress-Ls
@@ -28,74 +26,51 @@ Say which differences between systems are real.
   plainly compare saved.npz
 """
 
-
 _SHORT: dict[str, Test] = {"bootstrap": "paired-bootstrap", "ar": "approximate-randomisation"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_texts(parser)
-    inputs.add_metrics(parser)
-    by = f"compare on subsets: {', '.join(FIELDS)} or a column"
-    group = parser.add_argument_group("how to compare")
-    group.add_argument("--baseline", metavar="SYSTEM", help="compare each system with this one; without it, all pairs")
-    group.add_argument(
-        "--test",
-        action="append",
-        help="paired bootstrap or approximate randomisation (ar); both unless one is named",
-        choices=(*_SHORT, *TESTS),
-    )
-    group.add_argument("--by", metavar="FIELD", help=by)
-    group.add_argument(
-        "--trials",
-        type=number("--trials"),
-        metavar="N",
-        help="trials of randomisation for every pair (10,000; as many as needed where there are many systems)",
-    )
-    group.add_argument(
-        "--over",
-        default="items",
-        help="what the bootstrap draws: other items (default), other references for the same items, or both",
-        choices=OVER,
-    )
-    parser.add_argument(
-        "--no-advice", action="store_true", help="leave out warnings and what a metric cannot be used for"
-    )
+    options.add_texts(parser, metrics=True, streaming=True)
+    add = parser.add_argument_group("how to compare").add_argument
+    add("--baseline", metavar="SYSTEM", help="compare each system with this one; without it, all pairs")
+    tests = "paired bootstrap or approximate randomisation (ar); both unless one is named"
+    add("--test", action="append", choices=(*_SHORT, *TESTS), help=tests)
+    add("--by", metavar="FIELD", help=f"compare on subsets: {', '.join(FIELDS)} or a column")
+    trials = "trials of randomisation for every pair (10,000; as many as needed where there are many systems)"
+    add("--trials", type=options.number("--trials"), metavar="N", help=trials)
+    over = "what the bootstrap draws: other items (default), other references for the same items, or both"
+    add("--over", default="items", choices=OVER, help=over)
+    add("--no-advice", action="store_true", help="leave out warnings and what a metric cannot be used for")
     options.add_sampling(parser, method=False)
-    inputs.add_streaming(parser)
-    options.add_force(parser)
-    add_formats(parser)
+    options.add_formats(parser, force=True)
 
 
 def run(args: argparse.Namespace) -> int:
     options.check_targets(args, args.set_aside)
     if len(args.systems) == 1 and args.systems[0].endswith(".npz"):
-        if args.metrics:
-            raise BadInput("Saved scores have their metrics already; leave -m out.")
         result = _compare(args, open_saved(args.systems[0]))
     else:
-        added = _add_baseline(args)
-        with inputs.open_arguments(args) as data:
-            metrics = inputs.resolve_metrics(args, data)
-            if added:
+        is_added = _add_baseline(args)
+        with options.open_arguments(args) as data:
+            if is_added:
                 args.baseline = data.systems[0]
-            elif (
-                args.baseline is not None and args.baseline not in data.systems and stem(args.baseline) in data.systems
-            ):
+            elif args.baseline is not None and args.baseline not in data.systems:
+                if stem(args.baseline) not in data.systems:
+                    names = ", ".join(data.systems)
+                    raise BadInput(f"The baseline {args.baseline!r} is not among the systems: {names}.")
                 args.baseline = stem(args.baseline)
-            if args.baseline not in (None, *data.systems):
-                raise BadInput(f"The baseline {args.baseline!r} is not among the systems: {', '.join(data.systems)}.")
-            result = _compare(args, data, metrics, inputs.state_file(args, data, metrics))
-    inputs.say_resumed(result.evaluation)
-    warned = show(result, args.format)
-    return 130 if not result.evaluation.complete else int(args.strict and warned > 0)
+            result = _compare(args, data)
+    options.say_resumed(result.evaluation)
+    warnings = show(result, args.format)
+    return 130 if not result.evaluation.complete else int(args.strict and warnings > 0)
 
 
-def _compare(
-    args: argparse.Namespace, data: object, metrics: Mapping[str, Metric] | None = None, state: Path | None = None
-) -> Comparisons:
+def _compare(args: argparse.Namespace, data: object) -> Comparisons:
     return compare(
         data,
-        metrics=metrics,
+        metrics=args.metrics,
+        like=args.like,
+        target=args.target,
         baseline=args.baseline,
         tests=tuple(dict.fromkeys(_SHORT.get(test, test) for test in args.test or TESTS)),
         trials=args.trials,
@@ -103,12 +78,12 @@ def _compare(
         by=args.by,
         over=args.over,
         advice=not args.no_advice,
-        engine=inputs.engine_name(args),
+        engine=args.engine,
         processes=args.processes,
         address=args.address,
         on_error=args.on_error,
         set_aside=args.set_aside,
-        state=state,
+        state=options.state_file(args, data) if isinstance(data, Corpus) else None,
         progress=bar,
     )
 

@@ -1,6 +1,6 @@
-"""``plainly completion``: what a shell needs to complete commands, options, metrics and sets.
+"""``plainly completion``: a script with which a shell completes commands, options, metrics and sets.
 
-The answers are written into the script, so that pressing Tab starts no Python.
+The script contains all completions, so that pressing Tab does not start Python.
 """
 
 import argparse
@@ -72,35 +72,35 @@ def run(args: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """The script for a shell."""
+    """Return the script for a shell."""
     return _SCRIPTS[shell].replace("@COMMANDS@", " ".join(commands())).replace("@CASES@", _CASES[shell]())
 
 
 def words(command: str) -> tuple[list[str], dict[str, list[str]]]:
-    """A command's options and sub-commands, and what may follow an option."""
+    """Return a command's options and sub-commands, and what may follow an option."""
     from plainly import data
     from plainly.core import registry
 
     parser = command_parser(command)
-    listed: list[str] = []
+    flags: list[str] = []
     values: dict[str, list[str]] = {}
-    known = {"metrics": list(registry.names()), "test_set": list(data.names())}
+    by_destination = {"metrics": list(registry.names()), "test_set": list(data.names())}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            listed += list(action.choices)
-        listed += [flag for flag in action.option_strings if flag.startswith("--") or len(action.option_strings) == 1]
-        allowed = [str(choice) for choice in action.choices or ()] or known.get(action.dest, [])
-        if action.option_strings and allowed and action.nargs != 0:
-            values |= dict.fromkeys(action.option_strings, allowed)
-    return listed, values
+            flags += list(action.choices)
+        flags += [flag for flag in action.option_strings if flag.startswith("--") or len(action.option_strings) == 1]
+        values_of = [str(choice) for choice in action.choices or ()] or by_destination.get(action.dest, [])
+        if action.option_strings and values_of and action.nargs != 0:
+            values |= dict.fromkeys(action.option_strings, values_of)
+    return flags, values
 
 
 def _bash() -> str:
     cases = []
     for command in commands():
-        listed, values = words(command)
-        follows = [f'        {flag}) words="{" ".join(allowed)}" ;;' for flag, allowed in values.items()]
-        begin = [f"    {command})", f'        words="{" ".join(listed)}"', '        case "$previous" in']
+        flags, values = words(command)
+        follows = [f'        {flag}) words="{" ".join(values_of)}" ;;' for flag, values_of in values.items()]
+        begin = [f"    {command})", f'        words="{" ".join(flags)}"', '        case "$previous" in']
         cases.append("\n".join([*begin, *follows, "        esac ;;"]))
     return "\n".join(cases)
 
@@ -108,12 +108,12 @@ def _bash() -> str:
 def _fish() -> str:
     lines = []
     for command in commands():
-        listed, values = words(command)
-        for word in listed:
+        flags, values = words(command)
+        for word in flags:
             flag = f"-l {word[2:]}" if word.startswith("--") else f"-s {word[1:]}"
             name = flag if word.startswith("-") else f"-a {word}"
-            allowed = f" -x -a '{' '.join(values[word])}'" if word in values else ""
-            lines.append(f"complete -c plainly -n '__fish_seen_subcommand_from {command}' {name}{allowed}")
+            values_of = f" -x -a '{' '.join(values[word])}'" if word in values else ""
+            lines.append(f"complete -c plainly -n '__fish_seen_subcommand_from {command}' {name}{values_of}")
     return "\n".join(lines)
 
 

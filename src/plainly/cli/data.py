@@ -3,9 +3,9 @@
 import argparse
 
 from plainly import data
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats
+from plainly.cli import options
 from plainly.core.errors import BadInput
+from plainly.core.progress import bar
 from plainly.core.result import Result
 
 HELP = "list, describe and fetch public test sets, system outputs and ratings"
@@ -14,7 +14,7 @@ HELP = "list, describe and fetch public test sets, system outputs and ratings"
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
-    listing = actions.add_parser("list", help="all data sets, one a line")
+    listing = actions.add_parser("list", help="all data sets, one per line")
     listing.add_argument("--kind", choices=data.KINDS, help="only data sets of this kind")
 
     info = actions.add_parser("info", help="what a data set is, whose it is, and which systems it has outputs of")
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     get.add_argument("--with-outputs", action="store_true", help="and all system outputs for the named test sets")
 
     for action in (listing, info, get):
-        add_formats(action)
+        options.add_formats(action)
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -35,6 +35,6 @@ def run(args: argparse.Namespace) -> Result:
     if args.action == "info":
         return data.describe(args.name)
     if not args.names and not args.all:
-        raise BadInput("Say which data sets to get, or --all. See: plainly data list")
+        raise BadInput("Name the data sets to fetch, or pass --all. See: plainly data list")
     names = data.names() if args.all else args.names
     return data.get(*names, with_outputs=args.with_outputs, progress=bar)

@@ -1,21 +1,20 @@
-"""``plainly facts``: what happened to numbers, names, negations and claims."""
+"""``plainly facts``: what happened to numbers, names, negations and statements."""
 
 import argparse
 
-from plainly.cli import inputs
+from plainly.cli import options
 from plainly.cli.options import number
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats
 from plainly.core.errors import BadInput
 from plainly.core.files import read_whole
+from plainly.core.progress import bar
 from plainly.core.result import Result
 from plainly.factcheck.facts import facts
 from plainly.factcheck.pairs import MODEL
-from plainly.io.lines import decode, split_lines
+from plainly.io.files import decode, split_lines
 from plainly.io.texts import Texts, read_texts
 
 HELP = """\
-Find facts that were changed, turned round, added or lost, with the words in both texts.
+Find facts that were changed, negated, added or lost, with the words in both texts.
 
   plainly facts --pair "It opened in 1985." "It opened in 1885."
   plainly facts -t asset/test ACCESS
@@ -27,41 +26,38 @@ What is lost is not an error in itself: simplification leaves things out on purp
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_texts(parser)
-    parser.add_argument("--pair", nargs=2, metavar=("SOURCE", "OUTPUT"), help="two texts, in quotation marks")
-    parser.add_argument(
+    options.add_texts(parser)
+    add = parser.add_argument
+    add("--pair", nargs=2, metavar=("SOURCE", "OUTPUT"), help="two texts, in quotation marks")
+    add(
         "--least",
         type=number("--least", "float"),
         default=0.5,
         metavar="SURE",
-        help="how sure a finding must be to be listed, 0.2 to 1 (0.5); the rates count all, by how sure they are",
+        help="lowest confidence of findings that are listed, 0.2 to 1 (0.5); the rates count all, by their confidence",
     )
-    parser.add_argument(
+    add(
         "--ignore",
         nargs="+",
         default=[],
         metavar="WORD",
-        help="words or patterns that are no finding, such as NATO or '[A-Z]{2,}'",
+        help="words or patterns to ignore, such as NATO or '[A-Z]{2,}'",
     )
-    parser.add_argument("--ignore-list", metavar="FILE", help="the same, one a line")
-    parser.add_argument(
+    add("--ignore-list", metavar="FILE", help="the same, one per line")
+    add(
         "--parser",
         default="",
         metavar="PIPELINE",
-        help="let a spaCy pipeline say which words are names: spacy, or its name (default: capital letters)",
+        help="find names with a spaCy pipeline: spacy, or its name (default: by capital letters)",
     )
-    parser.add_argument(
-        "--rules",
-        action="store_true",
-        help="rules alone: ten times as fast; the risk then leaves out what the model says",
-    )
-    add_formats(parser)
+    add("--rules", action="store_true", help="rules alone: ten times as fast; the risk then leaves out the model")
+    options.add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
     return facts(
         _read(args),
-        ignore=_ignored(args),
+        ignore=_words_to_ignore(args),
         parser=args.parser,
         model=None if args.rules else MODEL,
         least=args.least,
@@ -70,15 +66,15 @@ def run(args: argparse.Namespace) -> Result:
 
 
 def _read(args: argparse.Namespace) -> Texts:
-    """Two texts on the command line, or whatever the other commands read."""
+    """Read two texts from the command line, or texts as other commands do."""
     if args.pair is None:
-        return inputs.read_arguments(args)
+        return options.read_arguments(args)
     if args.systems or args.test_set or args.source or args.table or args.demo:
-        raise BadInput("--pair takes two texts and nothing beside them.")
+        raise BadInput("--pair takes two texts and cannot be combined with other inputs.")
     return read_texts(sources=args.pair[:1], outputs=args.pair[1:])
 
 
-def _ignored(args: argparse.Namespace) -> list[str]:
+def _words_to_ignore(args: argparse.Namespace) -> list[str]:
     words = list(args.ignore)
     if args.ignore_list:
         lines = split_lines(decode(read_whole(args.ignore_list), args.ignore_list))

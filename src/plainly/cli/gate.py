@@ -1,4 +1,4 @@
-"""``plainly gate``: stop a build when the texts are not fit to show."""
+"""``plainly gate``: fail a build if texts are unfit to publish."""
 
 import argparse
 import sys
@@ -6,15 +6,15 @@ from pathlib import Path
 
 from plainly.checks import formats, rules
 from plainly.checks.gate import PRESETS, Gate, gate, preset_text
-from plainly.cli import inputs, options
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats, say, show
+from plainly.cli import options
+from plainly.cli.show import say, show
 from plainly.core.files import write_whole
+from plainly.core.progress import bar
 from plainly.io.files import stem
 from plainly.io.texts import Texts
 
 HELP = """\
-Stop a build when texts are not simpler, not faithful, or not fit to show.
+Fail a build if texts are not simpler, not faithful, or unfit to publish.
 
   plainly gate --source src.txt mine.txt --preset plain
   plainly gate -t asset/test mine.jsonl --require 'sari >= 38' --not-worse-than baseline.jsonl:sari:0.5
@@ -28,39 +28,37 @@ Exit status 0 when everything passes, 1 when it does not, 2 for bad input.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_texts(parser)
-    group = parser.add_argument_group("rules")
-    group.add_argument("--rules", metavar="FILE", help="rules in TOML; plainly gate init writes one with comments")
-    group.add_argument("--preset", help="ready-made rules: %(choices)s", choices=PRESETS)
-    group.add_argument(
+    options.add_texts(parser)
+    add = parser.add_argument_group("rules").add_argument
+    add("--rules", metavar="FILE", help="rules in TOML; plainly gate init writes one with comments")
+    add("--preset", help="ready-made rules: %(choices)s", choices=PRESETS)
+    add(
         "--require",
         action="append",
         default=[],
         metavar="RULE",
-        help="a rule for the whole file, decided by its interval: 'quality >= 55', 'facts.changed <= "
-        "1%%'; may be repeated",
+        help="a rule for the whole file, decided by its interval: 'quality >= 55', 'facts.changed <= 1%%'; repeatable",
     )
-    group.add_argument(
+    add(
         "--not-worse-than",
         action="append",
         default=[],
         metavar="BASELINE:METRIC:MARGIN",
         help="not worse than another file (or system) by more than a margin, by a paired test",
     )
-    group.add_argument(
+    add(
         "--undecided",
         choices=("fail", "pass"),
         default="fail",
-        help="what becomes of a rule that so few items cannot decide (fail)",
+        help="the result of a rule for which there are too few items (fail)",
     )
-    group = parser.add_argument_group("for other programs")
-    group.add_argument("--junit", metavar="FILE", help="write JUnit XML")
-    group.add_argument("--report", metavar="FILE", help="write the page of plainly report, with what the gate found")
-    group.add_argument("--sarif", metavar="FILE", help="write SARIF")
-    group.add_argument("--github", action="store_true", help="print annotations for GitHub to stdout instead of tables")
+    add = parser.add_argument_group("for other programs").add_argument
+    add("--junit", metavar="FILE", help="write JUnit XML")
+    add("--report", metavar="FILE", help="write the page of plainly report, with the result of the gate")
+    add("--sarif", metavar="FILE", help="write SARIF")
+    add("--github", action="store_true", help="print annotations for GitHub to stdout instead of tables")
     options.add_sampling(parser)
-    options.add_force(parser)
-    add_formats(parser)
+    options.add_formats(parser, force=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,10 +66,10 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(preset_text(args.preset or "plain"))
         return 0
     options.check_targets(args, args.junit, args.sarif, args.report)
-    asked = rules.resolve_rules(args.rules, args.preset).with_more(args.require, args.not_worse_than)
-    _add_baselines(args, asked)
-    texts = inputs.read_arguments(args)
-    outcome = gate(texts, rules=asked, undecided=args.undecided, sampling=options.sampling(args), progress=bar)
+    all_rules = rules.resolve_rules(args.rules, args.preset).with_more(args.require, args.not_worse_than)
+    _add_baselines(args, all_rules)
+    texts = options.read_arguments(args)
+    outcome = gate(texts, rules=all_rules, undecided=args.undecided, sampling=options.sampling(args), progress=bar)
     files = {system: path for path in args.systems for system in (path.partition("=")[0], stem(path))}
     if args.junit:
         write_whole(args.junit, formats.junit(outcome))
@@ -89,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_page(args: argparse.Namespace, texts: Texts, outcome: Gate) -> None:
-    """The report of the same texts, by the metrics of the rules, or by those that a report has anyway."""
+    """Write the report on the same texts, with the metrics of the rules or the default ones."""
     from plainly.reporting.report import report
 
     report(
@@ -104,9 +102,9 @@ def _write_page(args: argparse.Namespace, texts: Texts, outcome: Gate) -> None:
     say(f"Wrote {args.report}.")
 
 
-def _add_baselines(args: argparse.Namespace, asked: rules.Rules) -> None:
-    """Baselines that are files or published systems and were not named as outputs are read with them."""
-    for margin in asked.not_worse:
-        named = {name for path in args.systems for name in (path, path.partition("=")[0], stem(path))}
-        if margin.baseline not in named and (args.test_set or args.demo or Path(margin.baseline).exists()):
+def _add_baselines(args: argparse.Namespace, all_rules: rules.Rules) -> None:
+    """Add baselines that are files or published systems to the outputs to read."""
+    for margin in all_rules.not_worse:
+        names = {name for path in args.systems for name in (path, path.partition("=")[0], stem(path))}
+        if margin.baseline not in names and (args.test_set or args.demo or Path(margin.baseline).exists()):
             args.systems = [*args.systems, margin.baseline]

@@ -2,10 +2,10 @@
 
 import argparse
 
-from plainly.cli import inputs, options
+from plainly.cli import options
 from plainly.cli.options import number
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats, say
+from plainly.cli.show import say
+from plainly.core.progress import bar
 from plainly.core.result import Result
 
 HELP = """\
@@ -20,42 +20,31 @@ Does a metric agree with people? And do people agree with each other?
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_ratings(parser)
-    group = parser.add_argument_group("what to ask")
-    group.add_argument("-m", "--metrics", action="append", metavar="METRIC", help="correlate these metrics with people")
-    group.add_argument("--agreement", action="store_true", help="how far raters agree, and who stands apart")
-    group.add_argument(
-        "--tradeoff", action="store_true", help="dimensions against each other, and systems on all of them"
-    )
-    group.add_argument("--dimension", action="append", metavar="NAME", help="which dimension (simplicity); repeatable")
-    group.add_argument(
-        "--unit", choices=("items", "systems", "both"), default="both", help="correlate over items, systems, or both"
-    )
-    group.add_argument("--no-tests", action="store_true", help="leave out tests between metrics")
-    group.add_argument("--plot", metavar="FILE", help="scatter plots with the fitted line: .html, .svg, .png, .pdf")
-    group = parser.add_argument_group("where scores come from")
-    group.add_argument("-t", "--test-set", metavar="SET", help="texts of a named set whose ids are the rated items")
-    group.add_argument("--scores", metavar="FILE", help="scores that exist: a table with system, item and metrics")
-    group.add_argument(
+    options.add_ratings(parser)
+    add = parser.add_argument_group("what to ask").add_argument
+    add("-m", "--metrics", action="append", metavar="METRIC", help="correlate these metrics with people")
+    add("--agreement", action="store_true", help="how far raters agree, and which raters differ")
+    add("--tradeoff", action="store_true", help="dimensions against each other, and systems on all of them")
+    add("--dimension", action="append", metavar="NAME", help="which dimension (simplicity); repeatable")
+    add("--unit", choices=("items", "systems", "both"), default="both", help="correlate over items, systems, or both")
+    add("--no-tests", action="store_true", help="leave out tests between metrics")
+    add("--plot", metavar="FILE", help="scatter plots with the fitted line: .html, .svg, .png, .pdf")
+    add = parser.add_argument_group("where scores come from").add_argument
+    add("-t", "--test-set", metavar="SET", help="texts of a named set whose ids are the rated items")
+    add("--scores", metavar="FILE", help="scores that exist: a table with system, item and metrics")
+    add(
         "--references", action="append", metavar="SET", help="which references, where there are several; 'each' for all"
     )
-    group = parser.add_argument_group("which outputs")
-    group.add_argument("--filter", action="store_true", help="also on outputs that are fluent and keep the meaning")
-    group.add_argument("--filter-by", metavar="A,B", help="the filter's dimensions (fluency and meaning)")
-    group.add_argument(
-        "--threshold", type=number("--threshold", "float"), default=0.3, help="the filter's threshold (0.3)"
-    )
-    group.add_argument(
-        "--filter-unit", choices=("sd", "points"), default="sd", help="of the threshold: sd above the mean, or points"
-    )
-    group.add_argument(
-        "--without-sources", default="", metavar="FILE", help="filter out these sources: a file of lines, or a card"
-    )
-    group.add_argument("--by", action="append", choices=("type", "simplicity"), help="slices; repeatable")
-    group.add_argument("--control", metavar="A,B", help="held fixed in partial correlations; 'none' for no such")
+    add = parser.add_argument_group("which outputs").add_argument
+    add("--filter", action="store_true", help="also on outputs that are fluent and keep the meaning")
+    add("--filter-by", metavar="A,B", help="the filter's dimensions (fluency and meaning)")
+    add("--threshold", type=number("--threshold", "float"), default=0.3, help="the filter's threshold (0.3)")
+    add("--filter-unit", choices=("sd", "points"), default="sd", help="of the threshold: sd above the mean, or points")
+    add("--without-sources", default="", metavar="FILE", help="filter out these sources: a file of lines, or a card")
+    add("--by", action="append", choices=("type", "simplicity"), help="slices; repeatable")
+    add("--control", metavar="A,B", help="held fixed in partial correlations; 'none' for none")
     options.add_sampling(parser)
-    options.add_force(parser)
-    add_formats(parser)
+    options.add_formats(parser, force=True)
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -66,7 +55,7 @@ def run(args: argparse.Namespace) -> Result:
     options.check_targets(args, args.plot)
     if (choices := read_rankings(args.ratings)) is not None:
         return rank(choices, sampling=options.sampling(args))
-    judgements = inputs.read_judgements(args)
+    judgements = options.read_judgements(args)
     subset = None
     if args.filter:
         subset = Filter.of(

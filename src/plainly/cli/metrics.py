@@ -2,8 +2,7 @@
 
 import argparse
 
-from plainly.cli import inputs
-from plainly.cli.show import add_formats
+from plainly.cli import options
 from plainly.core.errors import BadInput
 from plainly.core.result import Result
 
@@ -19,8 +18,8 @@ List the metrics, describe one, or show on your own files why its variants diffe
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="METRIC", help="the metric to describe")
     parser.add_argument("--explain", action="store_true", help="compute every variant on the given files, side by side")
-    inputs.add_texts(parser)
-    add_formats(parser)
+    options.add_texts(parser)
+    options.add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -32,4 +31,4 @@ def run(args: argparse.Namespace) -> Result:
         raise BadInput("Which metric should be explained? For example: plainly metrics sari --explain --demo")
     if not (args.test_set or args.source or args.references or args.table or args.systems):
         args.demo = True
-    return explain(args.name, inputs.read_arguments(args))
+    return explain(args.name, options.read_arguments(args))

@@ -4,12 +4,12 @@ import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from plainly.cli import inputs, options
+from plainly.cli import options
 from plainly.cli.options import number
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats, print_warnings, say
+from plainly.cli.show import print_warnings, say
 from plainly.core.errors import BadInput
-from plainly.core.machine import cores
+from plainly.core.limits import cores
+from plainly.core.progress import bar
 from plainly.core.result import Result
 from plainly.io.units import Unit
 from plainly.streaming.corpus import Corpus
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     def action(name: str, summary: str) -> argparse.ArgumentParser:
         options_of_action = actions.add_parser(name, help=summary)
-        options_of_action.set_defaults(force=True)  # annotations are plain files, which do not tell who wrote them
+        options_of_action.set_defaults(force=True)  # annotations carry no mark of who wrote them
         return options_of_action
 
     typology = action("typology", "the labels, their classes and definitions")
@@ -50,22 +50,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     profile.add_argument("set", metavar="SET", help=_SET)
     profile.add_argument("--cooccurrence", action="store_true", help="print which operations occur together")
 
-    compare = action("compare", "what systems do, beside what people do to the same sentences")
-    inputs.add_texts(compare)
+    compare = action("compare", "what systems do, compared with what people do to the same sentences")
+    options.add_texts(compare)
     compare.add_argument(
         "--people", metavar="SET", help="annotated pairs of people; default: the references, labelled alike"
     )
     options.add_sampling(compare)
 
     label = action("label", "label the operations between sources and outputs")
-    inputs.add_texts(label)
+    options.add_texts(label, streaming=True)
     label.add_argument(
         "--workers", type=number("--workers"), dest="processes", metavar="N", help="the same as --processes"
     )
     label.add_argument(
         "-o", "--output", metavar="FILE", help="write them here: .jsonl, .aln, .ann or .tsv (default: stdout)"
     )
-    inputs.add_streaming(label)
 
     agreement = action("agreement", "how far annotators agree with one another, or with a gold")
     agreement.add_argument(
@@ -79,7 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="count kinds as one before comparing: insertions-deletions, computational or changed",
     )
 
-    repair = action("repair", "find labels on the wrong side and put them right")
+    repair = action("repair", "find labels on the wrong side and correct them")
     repair.add_argument("set", metavar="SET", help=_SET)
     repair.add_argument("-o", "--output", metavar="FILE", help="write the repaired pairs here")
 
@@ -101,7 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     regress.add_argument("--folds", type=number("--folds"), default=10, help="folds, by source (10)")
 
-    evaluate = action("evaluate", "how good a labeller is, beside baselines and beside people")
+    evaluate = action("evaluate", "how good a labeller is, compared with baselines and people")
     evaluate.add_argument(
         "set", nargs="?", default="assetann/gold", metavar="SET", help=_SET + " (default: assetann/gold)"
     )
@@ -122,18 +121,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         labelling_action.add_argument(
             "--labeller",
             default="light",
-            help="light (trained on non-commercial data, no parser), rules (no trained weights), or spacy (with a "
-            "parser)",
+            help="light (trained on non-commercial data), rules (no trained weights), or spacy (with a parser)",
         )
     for each in actions.choices.values():
-        add_formats(each)
+        options.add_formats(each)
 
 
 def run(args: argparse.Namespace) -> Result | int:
     result = _ACTIONS[args.action](args)
     if result is None:
         return 0
-    if args.format not in (None, "json"):  # a licence is said in every format
+    if args.format not in (None, "json"):  # a licence is shown in every format
         for note in result.notes():
             if note.code and note.kind == "about":
                 say(note.message)
@@ -147,7 +145,7 @@ def _profile(args: argparse.Namespace) -> Result:
 
 def _compare(args: argparse.Namespace) -> Result:
     return compare_with_people(
-        inputs.read_arguments(args),
+        options.read_arguments(args),
         people=args.people,
         labeller=args.labeller,
         sampling=options.sampling(args),
@@ -159,27 +157,27 @@ def _compare(args: argparse.Namespace) -> Result:
 def _label(args: argparse.Namespace) -> Result | None:
     sentence: Unit | None = "sentence" if args.unit == "sentence" else None
     if sentence:
-        args.unit = None  # texts come whole, so that what was added and what was merged is labelled too
-    with inputs.open_arguments(args) as data:
+        args.unit = None  # whole texts, so that additions and merges are labelled too
+    with options.open_arguments(args) as data:
         if isinstance(data, Corpus):
             if sentence:
                 raise BadInput("--unit is for texts that are held in memory. Use it with --engine memory.")
             return _label_corpus(data, args)
         options.check_targets(args, args.output)
         processes = args.processes or cores()
-        labelled = labelling.label(data, unit=sentence, labeller=args.labeller, processes=processes, progress=bar)
+        result = labelling.label(data, unit=sentence, labeller=args.labeller, processes=processes, progress=bar)
     if args.format is not None and not args.output:
-        return labelled
-    if labelled.notice:
-        say(labelled.notice)
-    print_warnings(labelled.remarks)
-    for system, counts in labelled.documents.items():
-        happened = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-        say(f"{system or 'outputs'}: {happened}")
+        return result
+    if result.notice:
+        say(result.notice)
+    print_warnings(result.remarks)
+    for system, counts in result.documents.items():
+        summary_of_counts = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+        say(f"{system or 'outputs'}: {summary_of_counts}")
     if args.output:
-        _wrote(labelled.save(args.output))
+        _wrote(result.save(args.output))
     else:
-        print(formats.write_jsonl(labelled.pairs), end="")
+        print(formats.write_jsonl(result.pairs), end="")
     return None
 
 
@@ -190,7 +188,7 @@ def _label_corpus(corpus: Corpus, args: argparse.Namespace) -> Result:
         corpus,
         args.output,
         labeller=args.labeller,
-        engine=engine(inputs.engine_name(args), processes=args.processes, address=args.address),
+        engine=engine(args.engine, processes=args.processes, address=args.address),
         on_error=args.on_error,
         restart=args.restart,
         progress=bar,
@@ -206,10 +204,10 @@ def _agreement(args: argparse.Namespace) -> Result:
 
 def _repair(args: argparse.Namespace) -> Result:
     options.check_targets(args, args.output)
-    repaired = agreement.repair(args.set)
+    result = agreement.repair(args.set)
     if args.output:
-        _wrote(repaired.save(args.output))
-    return repaired
+        _wrote(result.save(args.output))
+    return result
 
 
 def _relate(args: argparse.Namespace) -> Result:

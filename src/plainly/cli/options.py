@@ -1,18 +1,44 @@
-"""The parser of a command, and the options that several commands share, each declared and read in one place."""
+"""The parser of a command, and the options that several commands share, each declared and read in one place.
+
+What a command evaluates is a named set, files, a table, the demo, a corpus too large to hold, or ratings.
+"""
 
 import argparse
 import contextlib
+import dataclasses
+import glob
 import math
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from plainly import data as datasets
 from plainly.cli import load_command
-from plainly.core.errors import BadInput, PlainlyError, did_you_mean
-from plainly.core.files import check_target
+from plainly.cli.show import FORMATS, say
+from plainly.core import registry
+from plainly.core.errors import BadInput, PlainlyError, UnknownName, did_you_mean
+from plainly.core.files import cache_directory, check_target
+from plainly.core.metric import Metric
+from plainly.core.progress import bar
 from plainly.core.sampling import DEFAULTS, METHODS, Sampling
+from plainly.io.files import split_name
+from plainly.io.tables import table_format
+from plainly.io.texts import Texts, absence_notes, with_language
+from plainly.scoring import evaluate
+from plainly.streaming.corpus import Corpus, open_corpus
+from plainly.text.languages import detection
 
+if TYPE_CHECKING:
+    from plainly.people.ratings import Judgements
+    from plainly.scoring.scores import Evaluation
+
+# Files larger than this in all are read in parts unless --engine memory is given.
+LARGE = 200_000_000
+_STREAMED = ("parquet", "jsonl")
+_CONDITIONS = ("references_with", "references_without", "items_with", "items_without")
 _UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
 _CHOICE = re.compile(r"argument ([^:]+): invalid choice: '?([^']*?)'? \(choose from (.*)\)")
 # Kinds of numbers with the smallest and largest allowed value: a count, a seed, a port, a measurement.
@@ -42,7 +68,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def command_parser(name: str, command: ModuleType | None = None) -> CommandParser:
-    """The parser of a command with all its options."""
+    """Return the parser of a command with all its options."""
     command = command or load_command(name)
     parser = CommandParser(
         prog=f"plainly {name}",
@@ -54,53 +80,130 @@ def command_parser(name: str, command: ModuleType | None = None) -> CommandParse
     return parser
 
 
-def number(flag: str, kind: str = "int") -> Callable[[str], Any]:
-    """A reader for an option whose value is a number; values that make no sense (-1 items, nan) are refused."""
-    cast, least, most = _NUMBERS[kind]
+@dataclasses.dataclass(frozen=True)
+class number:
+    """The type of an option whose value is a number: ``type=number("--seed", "seed")``."""
 
-    def read(text: str) -> int | float:
+    flag: str
+    kind: str = "int"
+
+    def __call__(self, text: str) -> int | float:
+        cast, least, most = _NUMBERS[self.kind]
         with contextlib.suppress(ValueError):
             value = cast(text)
             if math.isfinite(value) and least <= value <= most:
                 return value
-        wanted = "a number" if cast is float else f"a whole number of at least {least:,} and at most {most:,}"
-        raise BadInput(f"{flag} is {wanted}, not {text!r}.")
+        allowed = "a number" if cast is float else f"a whole number of at least {least:,} and at most {most:,}"
+        raise BadInput(f"{self.flag} is {allowed}, not {text!r}.")
 
-    return read
+
+def add_texts(parser: argparse.ArgumentParser, *, metrics: bool = False, streaming: bool = False) -> None:
+    """Add the options that name texts; with ``metrics`` those that choose metrics, with ``streaming`` large corpora."""
+    add = parser.add_argument
+    outputs = (
+        "a file with one output per line, NAME=FILE, a table (CSV, TSV, JSONL, Parquet) with an output column, - for "
+        "stdin; with -t also the name of a published system, or 'all'"
+    )
+    add("systems", nargs="*", metavar="OUTPUT", help=outputs)
+    if metrics:
+        names = "which metrics, e.g. -m sari,bleu,'fkgl(variant=easse)'; may be repeated (see: plainly metrics)"
+        add("-m", "--metrics", action="extend", type=registry.split_specs, metavar="METRIC", help=names)
+        level = "the level that systems aim at: A1 to C2 or a column of the set for cefr, a number from 0 to 4 for sle"
+        add("--target", metavar="LEVEL", help=level)
+        tool = "metrics with the defaults of another tool: %(choices)s; says what it sets"
+        add("--like", choices=tuple(evaluate.PRESETS), help=tool)
+    add = parser.add_argument_group("data").add_argument
+    add("-t", "--test-set", metavar="SET", help="a named set, e.g. asset/test (see: plainly data list)")
+    add("--source", metavar="FILE", help="the original sentences, one per line")
+    references = "reference simplifications, one file each with one per line; patterns such as 'ref.*.txt' are expanded"
+    add("--references", nargs="+", default=[], metavar="FILE", help=references)
+    add("--groups", metavar="FILE", help="document of each item, one per line, for clustered resampling")
+    add("--table", metavar="FILE", help="a table that holds source and references, and may hold outputs")
+    roles = "which columns of a table to use: source, references, output, id, group"
+    add("--columns", nargs="+", default=[], metavar="ROLE=COLUMN", help=roles)
+    incomplete = (
+        "items for which a table with ids has no output: an error (default), scored as an empty output, or left out of "
+        "that system's scores"
+    )
+    add("--incomplete", choices=("refuse", "empty", "skip"), default="refuse", help=incomplete)
+    unit = (
+        "what an item is: sentences with --groups are joined into documents; texts are divided along the sentences or "
+        "paragraphs of their sources"
+    )
+    add("--unit", choices=("document", "paragraph", "sentence"), help=unit)
+    add("--demo", action="store_true", help="the small data set that comes with plainly")
+    language = (
+        "language of the texts: en, de, fr, es, it, pt, nl and others, or 'auto' to detect it; a named set has its own"
+    )
+    add("--language", metavar="CODE", help=language)
+    if not streaming:
+        return
+    add = parser.add_argument_group("large corpora").add_argument
+    engine = (
+        "memory: read everything; local: a part at a time, on all cores; ray: on a Ray cluster; auto (the default): "
+        "local for folders and for more than 200 MB, else memory"
+    )
+    add("--engine", choices=("auto", "memory", "local", "ray"), default="auto", help=engine)
+    add("--processes", type=number("--processes"), metavar="N", help="how many workers; results are the same")
+    add("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
+    rows = "what to do with rows that cannot be measured; either way they are named (stop)"
+    add("--on-error", choices=("stop", "set-aside"), default="stop", help=rows)
+    add("--set-aside", metavar="FILE", help="where to list the rows set aside (.jsonl)")
+    add("--state", metavar="FILE", help="where to record how far the run has come (default: in the cache)")
+    add("--restart", action="store_true", help="begin again, even if an earlier run was interrupted")
+
+
+def add_ratings(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
+    """Add the options that name human ratings; with a ``default`` they may be left out."""
+    ratings = (
+        "a public set (simplicity-da, acl2018, structural-simplicity, or a card of ratings: plainly data list) or a "
+        "table of ratings: CSV, TSV, JSONL, Parquet, .ods, .xlsx; or a study: its project's .toml"
+    )
+    nargs = None if default is None else "?"
+    parser.add_argument("ratings", metavar="RATINGS", nargs=nargs, default=default, help=ratings)
+    add = parser.add_argument_group("how to read the ratings").add_argument
+    roles = "which columns of a table to use: system, item, rater, dimension, rating, source, output, type"
+    add("--columns", nargs="+", default=[], metavar="ROLE=COLUMN", help=roles)
+    add("--scale", metavar="LOW..HIGH", help="the scale, checked: 1..5, -2..2, 0..100")
+    language = "language of what was rated: en, de, fr, es, it, pt, nl and others; a public set has its own"
+    add("--language", metavar="CODE", help=language)
+    add("--z-scores", action="store_true", help="standardise each rater's ratings first")
+    add("--systems", metavar="A,B,…", help="only these systems, in this order")
 
 
 def add_sampling(parser: argparse.ArgumentParser, *, method: bool = True) -> argparse._ArgumentGroup:
-    """--level, --resamples, --method, --seed: how intervals and tests are drawn."""
-    group = parser.add_argument_group("how to draw")
+    """Add --level, --resamples, --method, --seed: how intervals and tests are drawn."""
+    group = parser.add_argument_group("resampling")
     group.add_argument("--level", type=number("--level", "float"), help=f"confidence level ({DEFAULTS['level']})")
-    group.add_argument(
-        "--resamples", type=number("--resamples"), metavar="N", help=f"bootstrap draws ({DEFAULTS['resamples']})"
-    )
+    draws = f"bootstrap draws ({DEFAULTS['resamples']})"
+    group.add_argument("--resamples", type=number("--resamples"), metavar="N", help=draws)
     if method:
         group.add_argument("--method", choices=METHODS, help=f"kind of interval ({DEFAULTS['method']})")
-    group.add_argument(
-        "--seed", type=number("--seed", "seed"), help=f"seed of the draws ({DEFAULTS['seed']}), kept in the results"
-    )
+    seed = f"seed of the draws ({DEFAULTS['seed']}), recorded in the results"
+    group.add_argument("--seed", type=number("--seed", "seed"), help=seed)
     return group
 
 
+def add_formats(parser: argparse.ArgumentParser, *, force: bool = False) -> None:
+    """Add --json, --csv and the other formats, at most one of them; --strict; --force where files are written."""
+    if force:
+        parser.add_argument("--force", action="store_true", help="overwrite files that plainly did not write")
+    formats = parser.add_argument_group("output format").add_mutually_exclusive_group()
+    for name, help_text in FORMATS.items():
+        formats.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=help_text)
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 if there is any warning")
+
+
 def sampling(args: argparse.Namespace) -> Sampling:
-    """The sampling that the arguments describe, with the defaults of ``Sampling`` for the rest."""
+    """Return the sampling that the arguments describe, with the defaults of ``Sampling`` for the rest."""
     values = {name: getattr(args, name, None) for name in DEFAULTS}
     return Sampling(**{name: value for name, value in values.items() if value is not None})
 
 
-def add_force(parser: argparse.ArgumentParser) -> None:
-    """--force, for every command that writes files."""
-    parser.add_argument("--force", action="store_true", help="overwrite files that plainly did not write")
-
-
 def check_targets(args: argparse.Namespace, *paths: str | None) -> None:
     """Raise unless all these files may be written, before anything is computed; none may be one that is read."""
-    read = [
-        getattr(args, name, None)
-        for name in ("source", "table", "groups", "ratings", "config", "scores", "saved", "set")
-    ]
+    names = ("source", "table", "groups", "ratings", "config", "scores", "saved", "set")
+    read = [getattr(args, name, None) for name in names]
     read += [*(getattr(args, "references", None) or ()), *(getattr(args, "systems", None) or ())]
     inputs = [path for path in read if isinstance(path, str)]
     inputs += [path.partition("=")[2] for path in inputs if "=" in path]
@@ -110,17 +213,253 @@ def check_targets(args: argparse.Namespace, *paths: str | None) -> None:
 
 
 def columns(pairs: Sequence[str]) -> dict[str, str | list[str]] | None:
-    """--columns ROLE=COLUMN …, several columns separated by commas; None if there are none."""
+    """Parse --columns ROLE=COLUMN …, several columns separated by commas; None if there are none."""
     roles: dict[str, str | list[str]] = {}
     for pair in pairs:
-        role, equals, column = pair.partition("=")
-        if not equals or not role or not column:
+        role, _, column = pair.partition("=")
+        if not role or not column:
             raise BadInput(f"--columns takes ROLE=COLUMN, for example source=complex; not {pair!r}.")
-        listed = column.split(",")
-        roles[role] = listed if len(listed) > 1 else column
+        names_of_columns = column.split(",")
+        roles[role] = names_of_columns if len(names_of_columns) > 1 else column
     return roles or None
 
 
 def split_names(text: str | None) -> list[str]:
-    """Names separated by commas."""
+    """Split names at commas."""
     return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def resolve_metrics(args: argparse.Namespace, texts: Texts) -> dict[str, Metric]:
+    """Return the metrics that the arguments name, or a sensible few, by spec; print what --like sets."""
+    metrics = evaluate.resolve_metrics(args.metrics, texts.evalset, like=args.like, target=args.target)
+    if args.like is not None:
+        say(evaluate.describe_preset(args.like, metrics))
+    return metrics
+
+
+@contextlib.contextmanager
+def open_arguments(args: argparse.Namespace) -> Iterator[Texts | Corpus]:
+    """Read the texts that the arguments name, or open a corpus that is read in parts."""
+    if args.engine == "memory" and (args.on_error == "set-aside" or args.set_aside):
+        raise BadInput("Rows are set aside where a corpus is read in parts: --engine local.")
+    if args.test_set is not None or args.demo:
+        if args.engine in ("local", "ray"):
+            raise BadInput(f"--engine {args.engine} reads your own files; named sets are small: leave it out.")
+        yield read_arguments(args)
+    elif _is_streamed(args):
+        args.engine = "ray" if args.engine == "ray" else "local"
+        corpus = _open_corpus(args)
+        try:
+            yield corpus
+        finally:
+            corpus.close()
+    else:
+        yield read_arguments(args)
+
+
+def read_arguments(args: argparse.Namespace) -> Texts:
+    """Read the texts that the arguments name; the first thing wrong is an error."""
+    if (args.test_set is not None) + args.demo + bool(args.source or args.references or args.table) > 1:
+        raise BadInput("Give one of -t SET, --demo, or own files (--source, --references, --table).")
+    if args.groups and (args.demo or args.test_set is not None):
+        raise BadInput("--groups goes with files of your own; a named set has its documents already, or none.")
+    if args.demo:
+        evalset, outputs = datasets.demo()
+        for system in args.systems:
+            if system not in outputs:
+                raise UnknownName("demo system", system, outputs, see="plainly score --demo")
+        texts = Texts(evalset, {system: outputs[system] for system in args.systems or outputs})
+    else:
+        texts = _read_named_set(args) if args.test_set is not None else _read_files(args)
+    texts = with_language(texts, args.language)
+    if args.unit is not None:
+        from plainly.io.units import with_unit
+
+        texts = with_unit(texts, args.unit)
+    return select_items(args, texts) if any(getattr(args, name, None) for name in _CONDITIONS) else texts
+
+
+def select_items(args: argparse.Namespace, texts: Texts) -> Texts:
+    """Select items and references by operation, as --references-with and similar options describe."""
+    from plainly.typology.selection import choose
+
+    conditions = {name: getattr(args, name) for name in _CONDITIONS}
+    selection = choose(texts.evalset, operations=args.operations, share=args.items_share, **conditions)
+    say(f"Selected by operation: {selection}.")
+    outputs = {system: selection.outputs(lines) for system, lines in texts.outputs.items()}
+    return Texts(selection.evalset, outputs, texts.notes)
+
+
+def _read_named_set(args: argparse.Namespace) -> Texts:
+    from plainly.io.texts import read_inputs
+
+    name, systems = args.test_set, args.systems
+    evalset = datasets.load(name, progress=bar)
+    published = datasets.system_names(name)
+    if not systems:
+        examples = ", ".join(published[:12]) + (", …" if len(published) > 12 else "")
+        raise BadInput(
+            f"Which outputs of {name} should be scored? Name a file or a published system ({examples or 'none'}), "
+            "or 'all'."
+        )
+    own = [system for system in systems if system not in published and (system != "all" or Path(system).exists())]
+    for spec in own:
+        paths = (Path(spec), Path(spec.partition("=")[2] or spec))
+        if spec != "-" and not any(path.exists() for path in paths) and not glob.has_magic(spec):
+            raise BadInput(
+                f"{spec!r} is neither a file nor a published system of {name}."
+                f"{did_you_mean(spec, published)} See: plainly data info {name}"
+            )
+    read = Texts(evalset, {})
+    if own or args.columns:
+        read = read_inputs(own, evalset=evalset, columns=columns(args.columns), incomplete=args.incomplete)
+    outputs: dict[str, tuple[str, ...]] = {}
+    for system in systems:
+        if system not in own:
+            outputs |= datasets.outputs_of(name, published if system == "all" else [system], progress=bar)
+    if both := outputs.keys() & read.outputs:
+        raise BadInput(f"Two systems are called {min(both)!r}. Rename yours: NAME=FILE")
+    parts = (read.outputs, outputs) if systems[0] in own else (outputs, read.outputs)
+    return Texts(evalset, {**parts[0], **parts[1]}, (*read.notes, *absence_notes(outputs)))
+
+
+def _read_files(args: argparse.Namespace) -> Texts:
+    from plainly.io.texts import read_inputs
+
+    references, systems, roles = list(args.references), list(args.systems), columns(args.columns)
+    if references and not systems and not args.table:
+        references, systems = split_references(references)
+    if not (systems or args.table or args.source or references):
+        raise BadInput(
+            "Nothing to score. Name a set (-t asset/test ACCESS), files (--source FILE --references FILE… OUTPUT…), a "
+            "table (data.csv), or try --demo."
+        )
+    return read_inputs(
+        systems,
+        source=args.source,
+        references=references,
+        table=args.table,
+        groups=args.groups,
+        columns=roles,
+        incomplete=args.incomplete,
+    )
+
+
+def split_references(paths: list[str]) -> tuple[list[str], list[str]]:
+    """Separate references from outputs where a shell has expanded ``--references ref.*.txt OUT``.
+
+    References are files with similar names; the files after them, with other names, are outputs.
+    """
+    shapes = [re.split(r"[._-]", re.sub(r"\d+", "#", path)) for path in paths]
+    last = 0
+    while last + 1 < len(paths) and _is_similar(shapes[last + 1], shapes[0]):
+        last += 1
+    references, outputs = paths[: last + 1], paths[last + 1 :]
+    if not outputs:
+        raise BadInput(
+            f"All {len(paths)} files after --references look like references, so there is no output to score. Put the "
+            "outputs first (plainly score OUTPUT --source … --references …) or after --"
+        )
+    to = f" … {references[-1]}" if last else ""
+    say(f"plainly: read {references[0]}{to} as references, {', '.join(outputs)} as outputs")
+    return references, outputs
+
+
+def _is_similar(shape: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether two names differ in one part at most, which is not their first."""
+    if len(shape) != len(other):
+        return False
+    differing = [place for place, (a, b) in enumerate(zip(shape, other, strict=True)) if a != b]
+    return not differing or (len(shape) >= 3 and len(differing) == 1 and differing[0] > 0)
+
+
+def _is_streamed(args: argparse.Namespace) -> bool:
+    """Return whether the arguments name files that are read in parts."""
+    if args.engine != "auto":
+        return bool(args.engine != "memory")
+    if args.on_error == "set-aside":
+        return True
+    paths = [path for path in (args.source, *args.references, args.table) if path]
+    paths += [system if "://" in system else split_name(system)[1] for system in args.systems]
+    if any("://" in path or os.path.isdir(path) for path in paths):
+        return True
+    patterns = [path for path in (args.table, *args.systems) if path and glob.has_magic(path)]
+    tables = [path for path in patterns if not os.path.exists(path) and table_format(path) in _STREAMED]
+    if not args.source and not args.references and tables:
+        return True  # all files that match are one corpus
+    files = [path for path in paths if os.path.isfile(path)]
+    if any(path.endswith(".npz") for path in files):  # saved scores
+        return False
+    kinds = {table_format(path) for path in files}
+    readable = kinds <= {None} or (len(files) == 1 and kinds <= set(_STREAMED))
+    return readable and sum(map(os.path.getsize, files)) > LARGE
+
+
+def _open_corpus(args: argparse.Namespace) -> Corpus:
+    if any(getattr(args, name, None) for name in _CONDITIONS):
+        raise BadInput("References and items can be selected by operation only in memory: --engine memory.")
+    if args.language == "auto":
+        raise BadInput("The language of a corpus that is read in parts is not detected; pass --language CODE")
+    language = detection.check(args.language) if args.language else ""
+    tables = [args.table] if args.table else []
+    if args.source or args.references:
+        if tables:
+            raise BadInput("A corpus comes from tables or from files with one text per line, not from both.")
+        corpus = open_corpus(source=args.source, references=args.references, outputs=args.systems, groups=args.groups)
+    elif tables or any(
+        "://" in spec or os.path.isdir(spec) or table_format(spec.rstrip("*?")) is not None for spec in args.systems
+    ):
+        corpus = open_corpus([*tables, *args.systems], columns=columns(args.columns))
+    elif not args.systems:
+        raise BadInput("Nothing to score. Name a table, a folder of tables, or files with one text per line.")
+    else:
+        corpus = open_corpus(outputs=args.systems, groups=args.groups)
+    return dataclasses.replace(corpus, language=language)
+
+
+def state_file(args: argparse.Namespace, corpus: Corpus) -> Path:
+    """Return the file in which a run over a corpus records what is needed to resume it; remove it with --restart."""
+    from plainly.scoring.streamed import run_key
+
+    if args.state:
+        state = Path(args.state)
+        check_target(state, inputs=[part.file for part in corpus.parts])
+    else:
+        metrics = evaluate.resolve_metrics(args.metrics, corpus, like=args.like, target=args.target)
+        state = cache_directory() / "runs" / f"{run_key(corpus, metrics)}.npz"
+    if args.restart:
+        state.unlink(missing_ok=True)
+    return state
+
+
+def say_resumed(evaluation: "Evaluation") -> None:
+    """Report that an earlier run had done some of the work."""
+    reading = evaluation.reading
+    if reading is not None and reading.resumed:
+        say(f"plainly: resumed an earlier run: {reading.resumed} of {reading.parts} parts were measured before")
+
+
+def read_judgements(args: argparse.Namespace) -> "Judgements":
+    """Read the ratings that the arguments name."""
+    from plainly.people import read_ratings
+
+    roles = (columns(args.columns) or {}).items()
+    judgements = read_ratings(
+        args.ratings,
+        columns={role: column if isinstance(column, str) else ",".join(column) for role, column in roles},
+        scale=_scale(args.scale),
+        systems=split_names(args.systems),
+        z_scores=args.z_scores,
+        progress=bar,
+    )
+    return dataclasses.replace(judgements, language=detection.check(args.language)) if args.language else judgements
+
+
+def _scale(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        low, high = map(float, text.split(".."))
+    except ValueError:
+        raise BadInput(f"--scale takes LOW..HIGH, for example 1..5 or -2..2; not {text!r}.") from None
+    return low, high

@@ -2,14 +2,14 @@
 
 import argparse
 
-from plainly.cli import inputs, options
+from plainly.cli import options
 from plainly.cli.options import number
-from plainly.cli.show import add_formats, say
+from plainly.cli.show import say
 from plainly.core.errors import BadInput
 from plainly.core.result import Result
 
 HELP = """\
-How many sentences and raters tell systems apart? Learnt from ratings that exist, yours or a public set (simplicity-da).
+How many sentences and raters tell systems apart? Estimated from existing ratings: yours, or a public set.
 
   plainly plan --budget 200
   plainly plan pilot.csv --budget 500 --dimension meaning
@@ -18,28 +18,23 @@ How many sentences and raters tell systems apart? Learnt from ratings that exist
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_ratings(parser, default="simplicity-da")
+    options.add_ratings(parser, default="simplicity-da")
     parser.add_argument("--dimension", default="", metavar="NAME", help="which dimension (simplicity)")
-    group = parser.add_argument_group("the study")
-    group.add_argument(
-        "--budget", type=number("--budget"), default=200, metavar="N", help="ratings you can pay for, a system (200)"
-    )
-    group.add_argument("--sentences", metavar="10,50,100", help="sizes of test set to try")
-    group.add_argument("--raters", metavar="1,2,5", help="numbers of raters a sentence to try")
-    group.add_argument(
+    add = parser.add_argument_group("the study").add_argument
+    add("--budget", type=number("--budget"), default=200, metavar="N", help="ratings you can pay for, a system (200)")
+    add("--sentences", metavar="10,50,100", help="sizes of test set to try")
+    add("--raters", metavar="1,2,5", help="numbers of raters per sentence to try")
+    add(
         "--difference",
         type=number("--difference", "float"),
         help="the true difference worth finding (a tenth of the scale)",
     )
-    group.add_argument(
-        "--target", type=number("--target", "float"), default=0.9, help="agreement with the whole pilot to reach (0.9)"
-    )
-    group.add_argument("--test", choices=("paired", "welch"), help="t-test (paired where items are, else Welch's)")
-    group.add_argument("--alpha", type=number("--alpha", "float"), default=0.01, help="significance level (0.01)")
-    group.add_argument("--plot", metavar="FILE", help="draw the curves: .html, .svg, .png, .pdf")
+    add("--target", type=number("--target", "float"), default=0.9, help="agreement with the whole pilot to reach (0.9)")
+    add("--test", choices=("paired", "welch"), help="t-test (paired where items are, else Welch's)")
+    add("--alpha", type=number("--alpha", "float"), default=0.01, help="significance level (0.01)")
+    add("--plot", metavar="FILE", help="draw the curves: .html, .svg, .png, .pdf")
     options.add_sampling(parser, method=False)
-    options.add_force(parser)
-    add_formats(parser)
+    options.add_formats(parser, force=True)
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -47,7 +42,7 @@ def run(args: argparse.Namespace) -> Result:
 
     options.check_targets(args, args.plot)
     result = plan(
-        inputs.read_judgements(args),
+        options.read_judgements(args),
         dimension=args.dimension,
         budget=args.budget,
         sentences=_numbers(args.sentences, "--sentences"),

@@ -3,10 +3,9 @@
 import argparse
 from typing import Any
 
-from plainly.cli import inputs, options
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats
+from plainly.cli import options
 from plainly.core.errors import BadInput
+from plainly.core.progress import bar
 from plainly.core.result import Result
 from plainly.scoring.score_file import open_saved
 
@@ -22,26 +21,20 @@ Make a report: one HTML file that needs no network, with scores, plots and every
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_texts(parser)
-    inputs.add_metrics(parser)
+    options.add_texts(parser, metrics=True)
     parser.add_argument(
         "--saved", metavar="FILE", help="scores saved by plainly score --save; with the texts or without"
     )
-    group = parser.add_argument_group("what to write")
-    group.add_argument("-o", "--out", metavar="FILE", help="the page (report.html, unless only figures are asked for)")
-    group.add_argument("--figures", metavar="DIR", help="plots as SVG, PDF, PNG; tables, methods paragraph and BibTeX")
-    group.add_argument("--title", default="", help="the title of the page")
-    group = parser.add_argument_group("what to say")
-    group.add_argument(
-        "--ratings", metavar="FILE", help="human ratings of these outputs: a table, or a public set's name"
-    )
-    group.add_argument(
-        "--labeller", default="rules", metavar="NAME", help="who labels operations (rules); none: nobody"
-    )
-    group.add_argument("--no-audit", action="store_true", help="do not try tricks on the metrics")
+    add = parser.add_argument_group("files to write").add_argument
+    add("-o", "--out", metavar="FILE", help="the page (report.html, unless only --figures is passed)")
+    add("--figures", metavar="DIR", help="plots as SVG, PDF, PNG; tables, methods paragraph and BibTeX")
+    add("--title", default="", help="the title of the page")
+    add = parser.add_argument_group("what to include").add_argument
+    add("--ratings", metavar="FILE", help="human ratings of these outputs: a table, or a public set's name")
+    add("--labeller", default="rules", metavar="NAME", help="what labels operations (rules); none: no labels")
+    add("--no-audit", action="store_true", help="do not attack the metrics")
     options.add_sampling(parser, method=False)
-    options.add_force(parser)
-    add_formats(parser)
+    options.add_formats(parser, force=True)
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -64,17 +57,17 @@ def run(args: argparse.Namespace) -> Result:
 
 
 def _data(args: argparse.Namespace) -> dict[str, Any]:
-    """Texts to score, or scores that were saved, with their texts where these are named too."""
-    saved = [name for name in args.systems if name.endswith(".npz")]
-    if args.saved is None and saved:  # as compare takes them
-        args.saved = saved[0]
+    """Return texts to score, or saved scores, with their texts if these are named too."""
+    score_files = [name for name in args.systems if name.endswith(".npz")]
+    if args.saved is None and score_files:  # as compare takes them
+        args.saved = score_files[0]
         args.systems = [name for name in args.systems if name != args.saved]
     if args.saved is None:
-        texts = inputs.read_arguments(args)
-        return {"data": texts, "metrics": inputs.resolve_metrics(args, texts)}
+        texts = options.read_arguments(args)
+        return {"data": texts, "metrics": options.resolve_metrics(args, texts)}
     if args.metrics:
         raise BadInput("Saved scores have their metrics; leave out -m, or leave out --saved to score again.")
     if not (args.test_set or args.demo or args.source or args.references or args.table or args.systems):
         return {"data": open_saved(args.saved)}
-    texts = inputs.read_arguments(args)
+    texts = options.read_arguments(args)
     return {"data": open_saved(args.saved), "evalset": texts.evalset, "outputs": texts.outputs}

@@ -1,11 +1,11 @@
-"""``plainly score``: what systems wrote in, a table of scores out."""
+"""``plainly score``: scores of systems' outputs."""
 
 import argparse
 from pathlib import Path
 
-from plainly.cli import inputs, options
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats, show
+from plainly.cli import options
+from plainly.cli.show import show
+from plainly.core.progress import bar
 from plainly.scoring import score_file
 from plainly.scoring.references import OVER
 from plainly.scoring.score import score
@@ -13,7 +13,7 @@ from plainly.scoring.subsets import FIELDS
 from plainly.streaming.corpus import Corpus
 
 HELP = """\
-Score what systems wrote.
+Score the outputs of systems.
 
   plainly score --demo
   plainly score -t asset/test -m sari,bleu,fkgl ACCESS mine.txt
@@ -25,43 +25,42 @@ Score what systems wrote.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    inputs.add_texts(parser)
-    inputs.add_metrics(parser)
-    inputs.add_selection(parser)
+    options.add_texts(parser, metrics=True, streaming=True)
+    add = parser.add_argument_group("by operation").add_argument
+    names = "keep references that have one of these operations; NAMES are labels or classes: lexical, split, err, …"
+    add("--references-with", metavar="NAMES", help=names)
+    without = "remove references that have one of these operations"
+    add("--references-without", "--without", metavar="NAMES", help=without)
+    add("--items-with", metavar="NAMES", help="keep items of which a reference has one of these operations")
+    add("--items-without", metavar="NAMES", help="remove such items")
+    share = "for items, require this share of references instead of one"
+    add("--items-share", type=options.number("--items-share", "float"), metavar="SHARE", help=share)
+    annotated = (
+        "where the operations are annotated: a file or data set (assetann/annotations), or auto to label them now"
+    )
+    add("--operations", metavar="SET", help=annotated)
     options.add_sampling(parser).add_argument("--no-intervals", action="store_true", help="scores only")
-    by = f"scores on subsets: {', '.join(FIELDS)}, or any column of a table"
-    group = parser.add_argument_group("what else to show")
-    group.add_argument("--by", metavar="FIELD", help=by)
-    group.add_argument(
-        "--sanity",
-        action="store_true",
-        help="add what a copy, its first words, nothing and shuffled words score, and a held-out reference",
-    )
-    group.add_argument(
-        "--over",
-        default="items",
-        help="intervals say: other items (default), other references for the same items, or both",
-        choices=OVER,
-    )
-    group.add_argument("--signature", action="store_true", help="show how each number was made")
-    group.add_argument("--no-advice", action="store_true", help="leave out warnings and what a metric cannot do")
-    group = parser.add_argument_group("what to keep")
-    group.add_argument(
-        "--segments",
-        metavar="FILE",
-        help="write every item's scores: .csv, .tsv, .jsonl or .parquet; for large corpora, a folder",
-    )
-    group.add_argument("--save", metavar="FILE", help="keep the measured rows (.npz), for every later analysis")
-    inputs.add_streaming(parser)
-    options.add_force(parser)
-    add_formats(parser)
+    add = parser.add_argument_group("additional results").add_argument
+    add("--by", metavar="FIELD", help=f"scores on subsets: {', '.join(FIELDS)}, or any column of a table")
+    sanity = "add the scores of a copy, its first words, an empty output, shuffled words, and a held-out reference"
+    add("--sanity", action="store_true", help=sanity)
+    over = "what intervals generalise to: other items (default), other references for the same items, or both"
+    add("--over", default="items", choices=OVER, help=over)
+    add("--signature", action="store_true", help="show how each number was made")
+    add("--no-advice", action="store_true", help="leave out warnings and what a metric cannot do")
+    add = parser.add_argument_group("files to write").add_argument
+    segments = "write every item's scores: .csv, .tsv, .jsonl or .parquet; for large corpora, a folder"
+    add("--segments", metavar="FILE", help=segments)
+    add("--save", metavar="FILE", help="save the measured rows (.npz), for every later analysis")
+    options.add_formats(parser, force=True)
 
 
 def run(args: argparse.Namespace) -> int:
-    with inputs.open_arguments(args) as data:
-        metrics = inputs.resolve_metrics(args, data)
+    """Read the texts, score them, write and show the scores."""
+    with options.open_arguments(args) as data:
+        corpus = data if isinstance(data, Corpus) else None
         # The scores of a corpus in parts are written as they are measured, into a folder; others at the end, to a file.
-        folder = args.segments if isinstance(data, Corpus) and not Path(args.segments or "").suffix else None
+        folder = args.segments if corpus and not Path(args.segments or "").suffix else None
         file = None if folder else args.segments
         if file:
             score_file.check_segments(file)
@@ -69,30 +68,32 @@ def run(args: argparse.Namespace) -> int:
             score_file.check_saved(args.save)
         options.check_targets(args, args.save, args.set_aside, file)
         evaluation = score(
-            inputs.select_items(args, data),
-            metrics=metrics,
+            data,
+            metrics=args.metrics,
+            like=args.like,
+            target=args.target,
             intervals=not args.no_intervals,
             sampling=options.sampling(args),
             by=args.by,
             over=args.over,
             sanity=args.sanity,
             advice=not args.no_advice,
-            engine=inputs.engine_name(args),
+            engine=args.engine,
             processes=args.processes,
             address=args.address,
             on_error=args.on_error,
             segments=folder,
             set_aside=args.set_aside,
-            state=inputs.state_file(args, data, metrics),
+            state=options.state_file(args, corpus) if corpus else None,
             progress=bar,
         )
     if file:
         score_file.write_segments(file, evaluation)
     if args.save:
         score_file.save(args.save, evaluation)
-    inputs.say_resumed(evaluation)
-    warned = show(evaluation, args.format)
+    options.say_resumed(evaluation)
+    warnings = show(evaluation, args.format)
     if args.signature and args.format not in ("json", "csv", "long"):
         for scores in next(iter(evaluation.values())).values():
             print(scores.signature)
-    return 130 if not evaluation.complete else int(args.strict and warned > 0)
+    return 130 if not evaluation.complete else int(args.strict and warnings > 0)

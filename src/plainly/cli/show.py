@@ -1,6 +1,5 @@
 """Any result in any format: data on stdout, messages on stderr. Nothing else in plainly prints results."""
 
-import argparse
 import json
 import os
 import re
@@ -14,61 +13,42 @@ from plainly.core.result import Note, Record, Result, Table
 
 FORMATS = {
     "json": "print JSON",
-    "csv": "print CSV, one row a system",
-    "long": "print CSV, one row a number",
+    "csv": "print CSV, one row per system",
+    "long": "print CSV, one row per number",
     "latex": "print LaTeX",
     "markdown": "print Markdown",
     "wide": "print tables with all columns, however narrow the terminal",
 }
 
-# Messages name arguments as Python does. Here is what stands for each of them on the command line: an option with the
-# placeholder of its value, or for one value of an argument an option of its own.
-FLAGS = {
+# Messages name Python arguments. The command line prints these options instead: an option with a placeholder for its
+# value, or for one value of an argument a separate option.
+_SAME_NAME = (
+    "by difference engine folds force incomplete labeller level levels like not_worse_than on_error operations "
+    "over preset recipe require resamples rules seed segments target tradeoff trials unit"
+)
+FLAGS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} | {
     "address": "--address HOST:PORT",
     "against": "--against FILE",
-    "by": "--by",
     "columns": "--columns ROLE=COLUMN",
-    "difference": "--difference",
     "dimensions": "--dimension NAME",
     "documents": "--corpus FILE",
     "eight_bits=False": "--float",
-    "engine": "--engine",
-    "folds": "--folds",
-    "force": "--force",
     "gold": "--gold SET",
     "groups": "--groups FILE",
-    "incomplete": "--incomplete",
     "intervals=False": "--no-intervals",
-    "labeller": "--labeller",
     "language": "--language CODE",
-    "level": "--level",
-    "levels": "--levels",
     "metrics": "-m",
-    "not_worse_than": "--not-worse-than",
-    "on_error": "--on-error",
-    "operations": "--operations",
     "outputs": "OUTPUT",
     "outputs='DIR'": "--outputs DIR",
     "outputs={'NAME': …}": "NAME=FILE",
-    "over": "--over",
     "people": "--people SET",
-    "preset": "--preset",
     "processes": "--processes N",
-    "recipe": "--recipe",
     "references": "--references FILE…, or -t SET",
-    "require": "--require",
-    "resamples": "--resamples",
-    "rules": "--rules",
     "scores": "--scores FILE",
-    "seed": "--seed",
-    "segments": "--segments",
     "sources": "--source FILE",
     "systems": "--systems A,B",
     "tables": "--table",
     "test_set": "-t SET",
-    "tradeoff": "--tradeoff",
-    "trials": "--trials",
-    "unit": "--unit",
 }
 _NAMES = "|".join(sorted({key.partition("=")[0] for key in FLAGS}))
 # An argument stands after a space or an opening bracket; the parameters of a metric's spec, sle(model=x), do not.
@@ -78,7 +58,7 @@ _ARGUMENT = re.compile(
 
 
 def for_shell(message: str) -> str:
-    """A message with the options of the command line in place of Python's arguments."""
+    """Return a message with the options of the command line in place of Python's arguments."""
     return _ARGUMENT.sub(_flag, message)
 
 
@@ -100,22 +80,14 @@ def _flag(match: re.Match[str]) -> str:
     return f"{flag} {shlex.quote(text)}"
 
 
-def add_formats(parser: argparse.ArgumentParser) -> None:
-    """--json, --csv, --long, --latex, --markdown, --wide: at most one of them."""
-    formats = parser.add_argument_group("how to print").add_mutually_exclusive_group()
-    for name, help_text in FORMATS.items():
-        formats.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=help_text)
-    parser.add_argument("--strict", action="store_true", help="exit with status 1 if there is any warning")
-
-
 def show(result: Result, form: str | None = None) -> int:
     """Print a result. Claims are data and go to stdout with the tables; warnings and remarks go to stderr.
 
-    The answer is how many warnings there were, for ``--strict``.
+    Return the number of warnings, for ``--strict``.
     """
     notes = result.notes()
     warnings = [note for note in notes if note.kind == "warning"]
-    # What makes a number meaningless is said before the number.
+    # A warning that makes a number meaningless is printed before the number.
     print_warnings([warning for warning in warnings if warning.severity == "error"])
     if form == "json":
         print_json(result.json())
@@ -140,7 +112,7 @@ def show(result: Result, form: str | None = None) -> int:
 
 
 def print_table(table: Table, form: str | None = None) -> None:
-    """A table on stdout: with rules and colours in a terminal, aligned by spaces in a pipe."""
+    """Print a table: with rules and colours in a terminal, aligned by spaces in a pipe."""
     if form in ("latex", "markdown"):
         print(tables.RENDERERS[form](table))
     elif form is None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
@@ -150,23 +122,23 @@ def print_table(table: Table, form: str | None = None) -> None:
 
 
 def print_json(payload: Any) -> None:
-    """JSON on stdout, where undefined is null."""
+    """Print JSON, where undefined is null."""
     print(json.dumps(tables.jsonable(payload), ensure_ascii=False, indent=2, allow_nan=False))
 
 
 def print_records(records: Sequence[Record]) -> None:
-    """CSV on stdout; a record without a column leaves it empty."""
+    """Print CSV; a field that a record does not have is empty."""
     names = list(dict.fromkeys(name for record in records for name in record))
-    print(tables.delimited(names, [[record.get(name) for name in names] for record in records]))
+    print(tables.format_csv(names, [[record.get(name) for name in names] for record in records]))
 
 
 def say(message: str) -> None:
-    """A message for the person at the terminal, on stderr."""
+    """Print a message on stderr."""
     print(for_shell(message), file=sys.stderr)
 
 
 def print_warnings(warnings: Sequence[Note]) -> None:
-    """One line a code: its first warning and where else it was seen; how to learn more is said once."""
+    """Print one line per code: its first warning and where else it occurred; then how to learn more."""
     by_code: dict[str, list[Note]] = {}
     for warning in warnings:
         by_code.setdefault(warning.code, []).append(warning)
@@ -185,7 +157,7 @@ def _print_rich(table: Table) -> None:
     from rich.text import Text
 
     console = Console()
-    for place, part in enumerate(tables.fitted(table, console.width)):
+    for place, part in enumerate(tables.fit_columns(table, console.width)):
         if place:
             console.print()
         title = part.caption or None

@@ -17,18 +17,18 @@ class BadInput(PlainlyError):
 
 
 class BadSpec(PlainlyError):
-    """A metric was asked for with parameters that it does not have, or that do not parse."""
+    """A spec has parameters that the metric does not have, or does not parse."""
 
 
 class BrokenPlugin(PlainlyError):
-    """A metric that somebody else's package brings cannot be loaded."""
+    """A plug-in cannot be loaded."""
 
 
 class UnknownName(PlainlyError):
     """A metric, data set, system, attack or command that does not exist."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, see: str) -> None:
-        self.kind, self.name, self.known = kind, name, tuple(known)
+    def __init__(self, kind: str, name: str, choices: Iterable[str], *, see: str) -> None:
+        self.kind, self.name, self.known = kind, name, tuple(choices)
         super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(name, self.known)} See: {see}")
 
 
@@ -44,8 +44,8 @@ class MissingExtra(PlainlyError):
 
 
 @contextlib.contextmanager
-def needing(feature: str, *, extra: str, package: str = "") -> Iterator[None]:
-    """Around imports: an error that says what to install where a package is not there."""
+def require_package(feature: str, *, extra: str, package: str = "") -> Iterator[None]:
+    """Turn a failed import in the block into an error that says what to install."""
     try:
         yield
     except ImportError as error:
@@ -56,11 +56,11 @@ class DataUnavailable(PlainlyError):
     """A data file is not in the cache and could not be fetched, or what was fetched is not what the card says."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A sentence that suggests the nearest known name, or nothing when none is near."""
-    folded = {candidate.casefold(): candidate for candidate in known}
-    near = difflib.get_close_matches(str(name)[:100].casefold(), folded, n=1, cutoff=0.6)
-    return f" Did you mean {folded[near[0]]!r}?" if near else ""
+def did_you_mean(name: str, choices: Iterable[str]) -> str:
+    """Return a sentence that suggests the nearest known name, or nothing when none is near."""
+    by_casefold = {candidate.casefold(): candidate for candidate in choices}
+    near = difflib.get_close_matches(str(name)[:100].casefold(), by_casefold, n=1, cutoff=0.6)
+    return f" Did you mean {by_casefold[near[0]]!r}?" if near else ""
 
 
 def check_choice(argument: str, value: object, allowed: Iterable[str]) -> None:

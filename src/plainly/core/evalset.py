@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -16,12 +16,11 @@ from plainly.core.errors import BadInput
 
 T = TypeVar("T")
 Index = slice | Sequence[bool] | Sequence[int] | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
-_NO_COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 _FINGERPRINTS = 1 << 64
 
 
 class Absent(str):
-    """What stands for an output that a system did not give. It is blank; scores leave its item out."""
+    """A placeholder for an output that a system does not have. It is blank; scores leave its item out."""
 
     __slots__ = ()
 
@@ -30,7 +29,7 @@ ABSENT = Absent()
 
 
 def fingerprint(sources: Sequence[str], references: Sequence[Sequence[str]]) -> int:
-    """A number for some items that adds up, modulo 2⁶⁴: no order and no division into parts changes the whole."""
+    """Return a number that does not depend on the order of the items; those of parts add up, modulo 2⁶⁴."""
     rows = references or ((),) * len(sources)
     digests = b"".join(
         hashlib.blake2b("\x1f".join((source, *row)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -39,42 +38,45 @@ def fingerprint(sources: Sequence[str], references: Sequence[Sequence[str]]) -> 
     return int(np.frombuffer(digests, dtype="<u8").sum(dtype=np.uint64))
 
 
-def shown_fingerprint(number: int) -> str:
-    """The fingerprint as signatures show it."""
+def format_fingerprint(number: int) -> str:
+    """Return the fingerprint as signatures show it."""
     return f"{number % _FINGERPRINTS:016x}"[:8]
 
 
 @dataclass(frozen=True)
 class EvalSet:
-    """What outputs are evaluated against. ``evalset[mask]`` is an EvalSet of the chosen items.
+    """What outputs are evaluated against. ``evalset[mask]`` is an EvalSet of some of the items.
 
-    References are per item and ragged: an item may have ten, one or none. A reference that is empty or only white
-    space is no reference and must be left out before (``plainly.io`` does so); ``EvalSet.of`` does it for you.
+    References are per item and ragged: an item may have ten, one or none. References that are empty or only white space
+    must be left out before (``plainly.io`` and ``EvalSet.of`` do so). ``has_sources`` is whether any source has text;
+    ``has_references`` whether the set was made with references, although some items may have none.
     """
 
     ids: tuple[str, ...]
     sources: tuple[str, ...]
     references: tuple[tuple[str, ...], ...] = ()
     groups: tuple[str, ...] | None = None
-    columns: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NO_COLUMNS, repr=False)
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     name: str = ""
-    language: str = ""  # the code of the language that the texts are in; "" where nobody has said it
+    language: str = ""  # the code of the language of the texts; "" if it is not known
+    has_sources: bool = field(init=False, compare=False, repr=False)
+    has_references: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         n = len(self.ids)
-        lengths = {"sources": len(self.sources)}
-        if self.references:
-            lengths["references"] = len(self.references)
-        if self.groups is not None:
-            lengths["groups"] = len(self.groups)
-        lengths.update({f"column {key!r}": len(values) for key, values in self.columns.items()})
-        for what, length in lengths.items():
-            if length != n:
-                raise BadInput(f"An evaluation set with {n} ids has {length} {what}; give one for each item.")
+        parts: dict[str, Sequence[Any] | None] = {"sources": self.sources, "groups": self.groups}
+        parts |= {"references": self.references or None}
+        parts |= {f"column {name!r}": values for name, values in self.columns.items()}
+        for what, values in parts.items():
+            if values is not None and len(values) != n:
+                raise BadInput(f"An evaluation set with {n} ids has {len(values)} {what}; give one for each item.")
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        object.__setattr__(self, "has_sources", any(self.sources))
+        object.__setattr__(self, "has_references", bool(self.references))
         object.__setattr__(self, "_prepared", {})
 
     def check(self, outputs: Mapping[str, Sequence[str]]) -> None:
-        """Every system must have an output for each item."""
+        """Raise unless every system has an output for each item."""
         for system, texts in outputs.items():
             if len(texts) != len(self):
                 raise BadInput(
@@ -94,7 +96,7 @@ class EvalSet:
         language: str = "",
         items: int | None = None,
     ) -> EvalSet:
-        """An evaluation set from plain sequences; blank references are dropped, ids default to 1, 2, 3 …
+        """Return an evaluation set from plain sequences; blank references are dropped, ids default to 1, 2, 3 …
 
         ``sources`` may be left out for metrics that need none; then the number of items comes from the references
         or from ``items``.
@@ -104,13 +106,12 @@ class EvalSet:
             if n is None:
                 raise BadInput("An evaluation set needs sources, references or a number of items.")
             sources = ("",) * n
-        kept = tuple(tuple(r for r in row if r and not r.isspace()) for row in references) if references else ()
         return cls(
             ids=tuple(ids) if ids is not None else tuple(str(i + 1) for i in range(len(sources))),
             sources=tuple(sources),
-            references=kept,
+            references=tuple(tuple(r for r in row if r and not r.isspace()) for row in references or ()),
             groups=tuple(groups) if groups is not None else None,
-            columns=MappingProxyType({k: tuple(v) for k, v in columns.items()}) if columns else _NO_COLUMNS,
+            columns={name: tuple(values) for name, values in (columns or {}).items()},
             name=name,
             language=language,
         )
@@ -119,32 +120,21 @@ class EvalSet:
         return len(self.ids)
 
     def __getitem__(self, index: Index) -> EvalSet:
-        chosen = np.arange(len(self))[index]
-        if chosen.ndim != 1:
+        positions = np.arange(len(self))[index]
+        if positions.ndim != 1:
             raise BadInput("An evaluation set is indexed by a slice, a mask or a list of positions.")
 
         def pick(values: Sequence[T]) -> tuple[T, ...]:
-            return tuple(values[i] for i in chosen)
+            return tuple(values[i] for i in positions)
 
-        return EvalSet(
+        return replace(
+            self,
             ids=pick(self.ids),
             sources=pick(self.sources),
             references=pick(self.references) if self.references else (),
             groups=pick(self.groups) if self.groups is not None else None,
-            columns=MappingProxyType({k: pick(v) for k, v in self.columns.items()}) if self.columns else _NO_COLUMNS,
-            name=self.name,
-            language=self.language,
+            columns={name: pick(values) for name, values in self.columns.items()},
         )
-
-    @cached_property
-    def has_sources(self) -> bool:
-        """Whether any source says something; False when the set was made without sources."""
-        return any(self.sources)
-
-    @property
-    def has_references(self) -> bool:
-        """Whether the set was made with references; some items may have none."""
-        return bool(self.references)
 
     @cached_property
     def reference_counts(self) -> npt.NDArray[np.int64]:
@@ -155,11 +145,11 @@ class EvalSet:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Eight hexadecimal digits of sources and references, in any order: do two people have the same data?"""
-        return shown_fingerprint(fingerprint(self.sources, self.references))
+        """Eight hexadecimal digits that show whether two people have the same sources and references, in any order."""
+        return format_fingerprint(fingerprint(self.sources, self.references))
 
     def require_references(self, metric: str) -> None:
-        """Raise unless every item has a reference, and say which has none."""
+        """Raise unless every item has a reference."""
         bare = np.flatnonzero(self.reference_counts == 0)
         if len(bare):
             raise BadInput(
@@ -168,20 +158,13 @@ class EvalSet:
             )
 
     def prepare(self, key: Hashable, build: Callable[[EvalSet], T]) -> T:
-        """``build(self)``, computed at the first call with this key and kept: sources and references cost once."""
+        """Return ``build(self)``, computed only at the first call with this key."""
         cache: dict[Hashable, Any] = self._prepared  # type: ignore[attr-defined]
         if key not in cache:
             cache[key] = build(self)
-        found: T = cache[key]
-        return found
+        value: T = cache[key]
+        return value
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            **{name: getattr(self, name) for name in ("ids", "sources", "references", "groups", "name", "language")},
-            "columns": dict(self.columns),
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for key, value in state.items():
-            object.__setattr__(self, key, MappingProxyType(value) if key == "columns" else value)
-        object.__setattr__(self, "_prepared", {})
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.ids, self.sources, self.references, self.groups, dict(self.columns), self.name, self.language)
+        return EvalSet, fields

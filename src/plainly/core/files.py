@@ -14,16 +14,16 @@ from typing import IO, Any, BinaryIO
 from plainly.core import limits
 from plainly.core.errors import BadInput
 
-# How files of ours begin: a page, every item's scores, rows set aside, JSON of any command, figures.
+# How files that plainly writes begin: a page, every item's scores, rows set aside, JSON of any command, figures.
 _MARKS = (
     b'content="plainly', b"system,id,", b"system\tid\t", b'{"system": ', b'{"file": ', b'"schema": "plainly.',
-    b'class="figure plainly-figure"',
+    b'class="figure plainly-figure"'
 )  # fmt: skip
 _LOOKED_AT = 4096
 
 
 def cache_directory() -> Path:
-    """Where plainly keeps what it can make or fetch again: ``$PLAINLY_CACHE``, or the platform's cache directory."""
+    """Return the directory for files that can be made or fetched again: ``$PLAINLY_CACHE``, or the platform's cache."""
     if directory := os.environ.get("PLAINLY_CACHE"):
         return Path(directory).expanduser()
     import platformdirs  # costs 15 ms
@@ -32,7 +32,7 @@ def cache_directory() -> Path:
 
 
 def open_bytes(path: str | Path) -> BinaryIO:
-    """A file to read from; a pipe that nobody writes to is waited for only as long as the limit says."""
+    """Open a file for reading; wait for a pipe only as long as the limit allows."""
     mode = _mode(Path(path))
     if mode is not None and stat.S_ISCHR(mode) and str(path) != os.devnull:  # /dev/zero has no end
         raise BadInput(f"{path} is a device, not a file.")
@@ -43,7 +43,7 @@ def open_bytes(path: str | Path) -> BinaryIO:
     try:
         if not select.select([handle], [], [], seconds)[0]:
             more = f"To wait longer: {limits.SETTING}=wait={10 * seconds}"
-            raise BadInput(f"{path} is a pipe, and nobody wrote to it for {seconds:,} seconds. {more}")
+            raise BadInput(f"{path} is a pipe, and nothing was written to it for {seconds:,} seconds. {more}")
         os.set_blocking(handle, True)
         return os.fdopen(handle, "rb")
     except BaseException:
@@ -52,19 +52,19 @@ def open_bytes(path: str | Path) -> BinaryIO:
 
 
 def read_shipped(module: str, name: str) -> dict[str, Any]:
-    """A TOML file of ours, named by where it lies beside the module (its ``__file__``) that asks."""
+    """Read a TOML file that comes with plainly; ``name`` is relative to ``module``, the ``__file__`` of the caller."""
     return tomllib.loads((Path(module).parent / name).read_text(encoding="utf-8"))
 
 
 def read_whole(path: str | Path) -> bytes:
-    """All bytes of a file that is not too large to be read whole."""
+    """Return all bytes of a file that is not too large to be read whole."""
     with open_bytes(path) as file:
         limits.check("file", os.fstat(file.fileno()).st_size, str(path))
-        return bounded(file, str(path))
+        return read_bounded(file, str(path))
 
 
-def bounded(file: IO[bytes], name: str) -> bytes:
-    """All bytes of a stream, unless there are too many: what is packed or endless does not say how long it is."""
+def read_bounded(file: IO[bytes], name: str) -> bytes:
+    """Return all bytes of a stream, or raise if there are too many: its length may not be known before."""
     most = limits.limit("file")
     data = file.read(most + 1)
     limits.check("file", len(data), f"{name} (at least)" if len(data) > most else name)
@@ -76,7 +76,7 @@ def check_archive(data: bytes, name: str) -> None:
     import zipfile
 
     size = 0
-    # Whatever is wrong with it, its reader will say.
+    # If the archive is damaged, its reader reports that.
     with contextlib.suppress(Exception), zipfile.ZipFile(io.BytesIO(data)) as archive:
         size = sum(entry.file_size for entry in archive.infolist())
     limits.check("file", size, f"{name}, unpacked,")
@@ -109,21 +109,21 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         ) from error
     finally:
         with contextlib.suppress(OSError):
-            part.unlink()  # there only if something went wrong, or somebody stopped it
+            part.unlink()  # exists only after an error or an interrupt
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, Any], about: Mapping[str, Any], *, compress: bool) -> None:
-    """Write NumPy arrays and, beside them under the name "about", what JSON can hold."""
+    """Write NumPy arrays and, under the name "about", JSON that describes them."""
     import numpy as np
 
-    described = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    about_bytes = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     sink = io.BytesIO()
-    (np.savez_compressed if compress else np.savez)(sink, **arrays, about=described)
+    (np.savez_compressed if compress else np.savez)(sink, **arrays, about=about_bytes)
     write_whole(path, sink.getvalue())
 
 
 def read_arrays(path: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """The arrays of such a file, unpacked when they are used, and what it says about them."""
+    """Read the arrays of such a file, unpacked when they are used, and their description."""
     import numpy as np
 
     data = read_whole(path)
@@ -133,7 +133,7 @@ def read_arrays(path: str | Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 
 def check_directory(path: str | Path) -> None:
-    """Raise unless the directory of a file to be written exists; asked before the work, not after it."""
+    """Raise unless the directory of a file to be written exists; call it before the work."""
     parent = Path(os.path.realpath(path)).parent
     if not parent.is_dir():
         raise BadInput(f"Cannot write {path}: there is no directory {Path(path).parent}. Make it first.")
@@ -147,10 +147,9 @@ def _mode(path: Path) -> int | None:
 
 
 def check_target(path: str | Path, *, inputs: Iterable[str | Path] = (), force: bool = False) -> None:
-    """Raise unless a file may be written: its directory exists, it is no input, and nobody else's work is lost.
+    """Raise unless a file may be written: its directory exists, it is not an input, and plainly wrote it or it is new.
 
-    Asked for every file before the first second of work. A file that plainly wrote may be written again; another only
-    with ``force``.
+    Called for every file before any work. A file that plainly did not write may be overwritten only with ``force``.
     """
     check_directory(path)
     target = Path(path)
@@ -160,13 +159,13 @@ def check_target(path: str | Path, *, inputs: Iterable[str | Path] = (), force: 
                 raise BadInput(f"{path} is one of the files that are read. Write to another.")
     if target.is_dir():
         raise BadInput(f"Cannot write {path}: it is a directory. Name a file in it.")
-    if force or not target.is_file() or ours(target):
+    if force or not target.is_file() or is_written_by_plainly(target):
         return
     raise BadInput(f"{path} exists and is not a file that plainly wrote. Name another, or pass force=True.")
 
 
-def ours(path: str | Path) -> bool:
-    """Whether a file is empty or carries the marks of what plainly writes: nothing is lost by writing it again."""
+def is_written_by_plainly(path: str | Path) -> bool:
+    """Return whether a file is empty or was written by plainly, so that it may be overwritten."""
     with open(path, "rb") as file:
         start = file.read(_LOOKED_AT)
     if not start or any(mark in start for mark in _MARKS):

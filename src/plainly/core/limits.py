@@ -1,15 +1,17 @@
-"""Every size that is refused and every time after which waiting ends, in one place and changed by one setting.
+"""Limits of sizes, times and cores, and signals that stop the process.
 
-``PLAINLY_LIMITS="wait=600,text=1000000000"`` changes them; docs/scale.md lists them.
+``PLAINLY_LIMITS="wait=600,text=1000000000"`` changes sizes and times; docs/scale.md lists them.
 """
 
 import os
 import queue
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from plainly.core.errors import BadInput, did_you_mean
 
@@ -32,7 +34,7 @@ LIMITS = {
         2_000_000_000,
         "bytes",
         "a file, table or archive that is read whole, after unpacking",
-        "Give less at once, or --engine local, which reads Parquet, JSONL and lines in parts.",
+        "Pass less at once, or --engine local, which reads Parquet, JSONL and lines in parts.",
     ),
     "text": SizeLimit(200_000_000, "characters", "one text: a line, or a cell of a table", "Is a line end missing?"),
     "words": SizeLimit(
@@ -47,31 +49,30 @@ LIMITS = {
         "a source and an output between which edits are counted (levenshtein, easse-quality)",
         "Give sentences or paragraphs as lines of their own, or leave the metric out.",
     ),
-    "wait": SizeLimit(
-        30, "seconds", "waiting for a pipe that nobody writes to, or for an address that does not answer"
-    ),
+    "wait": SizeLimit(30, "seconds", "waiting for a pipe without a writer, or for an address that does not answer"),
     "command": SizeLimit(3600, "seconds", "a program of yours that scores texts: command(run=…)"),
 }
 
 
 def limit(name: str) -> int:
-    """The value of a limit: what the setting says, or the default."""
-    return _parse_setting(os.environ.get(SETTING, "")).get(name, LIMITS[name].value)
+    """Return the value of a limit: that of the setting, or the default."""
+    setting = os.environ.get(SETTING)
+    return _parse_setting(setting).get(name, LIMITS[name].value) if setting else LIMITS[name].value
 
 
 def check(name: str, size: int, what: str) -> None:
     """Raise where something is larger than its limit; ``what`` begins the sentence."""
     most = limit(name)
     if size > most:
-        known = LIMITS[name]
+        current = LIMITS[name]
         raise BadInput(
-            f"{what} has {size:,} {known.unit}; the limit is {most:,}. {known.instead} To allow it: "
+            f"{what} has {size:,} {current.unit}; the limit is {most:,}. {current.instead} To allow it: "
             f"{SETTING}={name}={size}"
         )
 
 
-def within(work: Callable[[], T], what: str) -> T:
-    """What ``work`` returns, unless it takes longer than waiting may: libraries that ask over a network may never end.
+def run_within_limit(work: Callable[[], T], what: str) -> T:
+    """Return what ``work`` returns, or raise if it takes too long: some libraries wait for a network forever.
 
     ``what`` begins the sentence. The work goes on in a thread that ends with the process.
     """
@@ -97,15 +98,33 @@ def within(work: Callable[[], T], what: str) -> T:
 
 @cache
 def _parse_setting(setting: str) -> dict[str, int]:
-    chosen = {}
+    values = {}
     for pair in filter(None, (part.strip() for part in setting.split(","))):
         name, _, value = (part.strip() for part in pair.partition("="))
         if name not in LIMITS:
             raise BadInput(f"{SETTING} names {name!r}.{did_you_mean(name, LIMITS)} It may be: {', '.join(LIMITS)}")
         try:
-            chosen[name] = int(float(value))
+            values[name] = int(float(value))
         except (ValueError, OverflowError):
-            chosen[name] = 0
-        if chosen[name] < 1:
+            values[name] = 0
+        if values[name] < 1:
             raise BadInput(f"{SETTING}: {name} is a whole number of {LIMITS[name].unit}, not {value!r}.")
-    return chosen
+    return values
+
+
+def cores() -> int:
+    """Return how many cores this process may use, which on shared machines is fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def handle_signals(handler: Callable[[int, Any], None], *signals: signal.Signals) -> Iterator[None]:
+    """Replace the handlers of signals for a while; outside the main thread, which gets no signals, do nothing."""
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.signal(number, handler) for number in signals}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 from typing import Any, ClassVar, Literal, Protocol, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -42,7 +41,7 @@ class Metric(ABC):
 
     ``measure`` gives one row of numbers per item; rows of any items may be added up. ``score`` is a formula over
     summed rows, vectorised over leading axes, so that corpus scores, segment scores and bootstrap draws are one call.
-    Everything else that plainly asks of a metric is declared here with its default. ``repr(metric)`` is its spec.
+    Every optional trait of a metric is declared here with its default. ``repr(metric)`` is its spec.
     """
 
     name: ClassVar[str]
@@ -57,14 +56,13 @@ class Metric(ABC):
     learned: ClassVar[bool] = False  # reads texts with a model
     batch_tolerance: ClassVar[float] = 0.0  # how far a row may depend on the texts that are measured with it
     gpu: ClassVar[bool] = False  # a GPU makes it faster
-    runs_first: ClassVar[bool] = False  # leaves in the score cache what other metrics ask for
+    runs_first: ClassVar[bool] = False  # fills the score cache for other metrics
     runs_programs: ClassVar[bool] = False  # must not be run because a data file names it
     is_measurable: ClassVar[bool] = True  # False for what was read from a file and may only be scored
     reads_columns: ClassVar[bool] = False  # ``for_evalset`` looks at the columns of the set
     target_kind: ClassVar[TargetKind] = None  # what the parameter ``target`` is, if there is one
-    choices: ClassVar[
-        Mapping[str, Collection[str]]
-    ] = {}  # values that a parameter may have, where it is no ``Literal``
+    choices: ClassVar[Mapping[str, Collection[str]]] = {}  # values of parameters that are not declared by ``Literal``
+    _allowed: ClassVar[Mapping[str, Collection[str]]] = {}  # those, and the values of ``Literal`` parameters
 
     # Parameters that several metrics have; those without one keep the default.
     language: str = ""
@@ -75,22 +73,22 @@ class Metric(ABC):
 
     @abstractmethod
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        """One row per item, shape (n, k); rows add up."""
+        """Return one row per item, shape (n, k); rows add up."""
 
     @abstractmethod
     def score(self, totals: Floats) -> Floats:
-        """From summed rows (..., k) to the named outputs (..., len(outputs)); undefined is NaN."""
+        """Compute the outputs (..., len(outputs)) from summed rows (..., k); undefined is NaN."""
 
     def for_evalset(self, evalset: TextSource) -> Metric:
-        """The metric as a set or corpus needs it: one with a target may take it from a column."""
+        """Return the metric as a set or corpus needs it: one with a target may take it from a column."""
         return self
 
     def in_language(self, code: str) -> Metric:
-        """The same metric for texts in another language; it must have the parameter ``language``."""
+        """Return the same metric for texts in another language; it must have the parameter ``language``."""
         return dataclasses.replace(self, language=code)  # type: ignore[type-var]
 
     def count_long_items(self, totals: Floats) -> int:
-        """How many items were longer than the model's window and were read in pieces."""
+        """Return how many items were longer than the model's window and were read in pieces."""
         return 0
 
     @property
@@ -111,17 +109,23 @@ class Metric(ABC):
         return {field.name: field.default for field in fields if field.init}
 
     def spec(self, *, full: bool = False) -> str:
-        """The text that names the metric: ``sari(variant=hf)``. ``full`` includes parameters at their default."""
+        """Return the text that names the metric: ``sari(variant=hf)``; ``full`` includes default parameters."""
         values = {name: getattr(self.definition, name) for name in self.defaults}
-        written = [
+        parameters = [
             f"{name}={str(value).lower() if isinstance(value, bool) else value}"
             for name, value in values.items()
             if full or value != self.defaults[name]
         ]
-        return f"{self.name}({','.join(written)})" if written else self.name
+        return f"{self.name}({','.join(parameters)})" if parameters else self.name
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        hints = get_type_hints(cls)
+        literals = {parameter: get_args(hint) for parameter, hint in hints.items() if get_origin(hint) is Literal}
+        cls._allowed = {**literals, **cls.choices}
 
     def __post_init__(self) -> None:
-        for parameter, allowed in _choices(type(self)).items():
+        for parameter, allowed in self._allowed.items():
             if getattr(self, parameter) not in allowed:
                 raise unknown_value(parameter, getattr(self, parameter), allowed)
 
@@ -189,13 +193,13 @@ class OutputMetric(Metric):
 @dataclasses.dataclass(frozen=True, repr=False)
 class AdaptedMetric(Metric):
     """Any object with ``measure`` and ``score`` as a metric. What it does not state is assumed: higher is better, it
-    needs nothing but outputs, and it gives one number."""
+    needs only outputs, and it has one output."""
 
     inner: Any
 
     def __post_init__(self) -> None:
         if not (hasattr(self.inner, "measure") and hasattr(self.inner, "score")):
-            raise BadSpec(f"A metric has the methods measure and score; {type(self.inner).__name__} has not.")
+            raise BadSpec(f"A metric has the methods measure and score; {type(self.inner).__name__} lacks one of them.")
         object.__setattr__(self, "name", type(self.inner).__name__.lower())
         _copy_traits(self.inner, self)
         object.__setattr__(self, "needs", frozenset(self.needs))
@@ -223,25 +227,25 @@ class AdaptedMetric(Metric):
 
 
 def unknown_value(parameter: str, value: str, allowed: Collection[str]) -> BadSpec:
-    """The error for a parameter that has none of the allowed values."""
+    """Return the error for a parameter that has none of the allowed values."""
     return BadSpec(f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}")
 
 
 def mean_rows(*columns: Floats) -> Floats:
-    """Rows (n, 2k) from k columns of values, where NaN says that an item has none: values, then counts."""
+    """Return rows (n, 2k) from k columns of values: values, then counts. NaN means that an item has no value."""
     values = np.stack(columns, axis=-1).astype(np.float64)
-    undefined = np.isnan(values)
-    return np.concatenate((np.where(undefined, 0.0, values), (~undefined).astype(np.float64)), axis=-1)
+    is_undefined = np.isnan(values)
+    return np.concatenate((np.where(is_undefined, 0.0, values), (~is_undefined).astype(np.float64)), axis=-1)
 
 
 def means(totals: Floats) -> Floats:
-    """The averages over the items that have a value; NaN where none has."""
+    """Return the averages over the items that have a value; NaN where none has."""
     middle = totals.shape[-1] // 2
     return ratio(totals[..., :middle], totals[..., middle:])
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
-    """Part by whole; undefined (NaN) where the whole is nothing."""
+    """Divide part by whole; undefined (NaN) where the whole is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole == 0, np.nan, np.divide(part, whole))
 
@@ -250,11 +254,3 @@ def _copy_traits(source: object, target: Metric) -> None:
     for name in Metric.__annotations__:
         if hasattr(source, name):
             object.__setattr__(target, name, getattr(source, name))
-
-
-@cache
-def _choices(metric: type[Metric]) -> Mapping[str, Collection[str]]:
-    """The parameters for which there are only certain values, declared by ``Literal`` or in ``choices``."""
-    hints = get_type_hints(metric)
-    literals = {parameter: get_args(hint) for parameter, hint in hints.items() if get_origin(hint) is Literal}
-    return {**literals, **metric.choices}

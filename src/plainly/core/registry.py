@@ -1,8 +1,8 @@
-"""Names of metrics and the specs that choose them: ``sari(variant=hf)`` is text that stands for a value."""
+"""Names of metrics, and specs such as ``sari(variant=hf)``, which are parsed here into metrics."""
 
 import dataclasses
-import importlib
 import inspect
+import pkgutil
 import re
 import types
 import typing
@@ -31,9 +31,9 @@ METRICS = {
     "edits": "plainly.metrics.edits:Edits",
     "compression": "plainly.metrics.edits:Compression",
     "easse-quality": "plainly.metrics.edits:EasseQuality",
-    "splits": "plainly.metrics.form:Splits",
-    "length": "plainly.metrics.form:Length",
-    "lexical": "plainly.metrics.form:Lexical",
+    "splits": "plainly.metrics.edits:Splits",
+    "length": "plainly.metrics.readability:Length",
+    "lexical": "plainly.metrics.readability:Lexical",
     "coverage": "plainly.metrics.documents:Coverage",
     "coherence": "plainly.metrics.documents:Coherence",
     "doc-sle": "plainly.learned.sle:DocSle",
@@ -43,23 +43,24 @@ METRICS = {
     "fluency": "plainly.learned.quality:Fluency",
     "cefr": "plainly.learned.cefr:Cefr",
     "meaning": "plainly.learned.quality:Meaning",
-    "facts": "plainly.factcheck.metric:Facts",
+    "facts": "plainly.factcheck.pairs:Facts",
     "sle-multilingual": "plainly.learned.multilingual:SleMultilingual",
     "meaning-multilingual": "plainly.learned.multilingual:MeaningMultilingual",
     "samsa": "plainly.learned.events:Samsa",
-    "sle-published": "plainly.learned.adapters.regressors:PublishedSle",
-    "cefr-published": "plainly.learned.adapters.regressors:PublishedCefr",
-    "meaningbert": "plainly.learned.adapters.regressors:MeaningBert",
-    "entailment": "plainly.learned.adapters.regressors:Entailment",
-    "regressor": "plainly.learned.adapters.regressors:Regressor",
+    "sle-published": "plainly.learned.adapters.models:PublishedSle",
+    "cefr-published": "plainly.learned.adapters.models:PublishedCefr",
+    "meaningbert": "plainly.learned.adapters.models:MeaningBert",
+    "entailment": "plainly.learned.adapters.models:Entailment",
+    "regressor": "plainly.learned.adapters.models:Regressor",
     "bertscore": "plainly.learned.adapters.bertscore:BertScore",
     "lens": "plainly.learned.adapters.lens:Lens",
     "lens-salsa": "plainly.learned.adapters.lens:LensSalsa",
     "questeval": "plainly.learned.adapters.questeval:QuestEval",
 }
-# What packages further down use of packages further up, by name.
+# Functions of higher packages that lower packages use, by name.
 _SENTENCE_ENCODER = "plainly.learned.encoder:embed"
 _LABELLER = "plainly.typology.labeller:labeller"
+_OPERATION = "plainly.typology.vocabulary:operation"
 ENTRY_POINT_GROUP = "plainly.metrics"
 
 _REQUIRED = ("name", "needs", "better", "outputs", "measure", "score")
@@ -68,12 +69,12 @@ _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 
 
 def names() -> tuple[str, ...]:
-    """Every metric name that can be used in a spec, built in or from an installed plug-in."""
+    """Return every metric name that can be used in a spec, built in or from an installed plug-in."""
     return tuple(sorted({*METRICS, *_plugins()}))
 
 
 def metric_class(name: str) -> type[Metric]:
-    """The class behind a name, with the declarations that a class of a plug-in may leave out."""
+    """Return the class behind a name, with the declarations that a class of a plug-in may leave out."""
     cls = _load(name)
     if issubclass(cls, Metric):
         return cls
@@ -81,70 +82,68 @@ def metric_class(name: str) -> type[Metric]:
 
 
 def sentence_encoder() -> Callable[[Sequence[str]], Sequence[Floats]]:
-    """The function that turns sentences into vectors, for metrics that align by meaning."""
-    encode: Callable[[Sequence[str]], Sequence[Floats]] = _import(_SENTENCE_ENCODER)
+    """Return the function that turns sentences into vectors, for metrics that align by meaning."""
+    encode: Callable[[Sequence[str]], Sequence[Floats]] = pkgutil.resolve_name(_SENTENCE_ENCODER)
     return encode
 
 
 def label_operations(sources: Sequence[str], outputs: Sequence[str]) -> list[Collection[str]]:
-    """The labels of the operations between each source and its output, by rules, for subsets of items."""
-    return [pair.labels for pair in _import(_LABELLER)("rules").label(list(sources), list(outputs))]
+    """Return the labels of the operations between each source and its output, by rules, for subsets of items."""
+    return [pair.labels for pair in pkgutil.resolve_name(_LABELLER)("rules").label(list(sources), list(outputs))]
 
 
-def _import(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+def describe_operation(label: str) -> str:
+    """Return the label of an operation with its meaning, for tables and sentences about subsets."""
+    return f"{label} ({pkgutil.resolve_name(_OPERATION)(label).title})"
 
 
 def _load(name: str) -> type[Any]:
-    """The class behind a name; its module is imported only now."""
+    """Return the class behind a name; its module is imported only now."""
     if name in METRICS:
-        cls: type[Any] = _import(METRICS[name])
+        cls: type[Any] = pkgutil.resolve_name(METRICS[name])
         return cls
     target = _plugins().get(name)
     if target is None:
         raise UnknownName("metric", name, names(), see="plainly metrics")
     try:
-        named = importlib.import_module(target.partition(":")[0])
-        for attribute in target.partition(":")[2].split("."):
-            named = getattr(named, attribute)
-        if not (isinstance(named, type) and dataclasses.is_dataclass(named)):
+        target_class: type[Any] = pkgutil.resolve_name(target)
+        if not (isinstance(target_class, type) and dataclasses.is_dataclass(target_class)):
             raise TypeError("it is not a class made with @dataclass")
-        missing = [part for part in _REQUIRED if not hasattr(named, part)]
-        if missing or inspect.isabstract(named):
-            raise TypeError(f"it has no {(missing or sorted(named.__abstractmethods__))[0]}")
+        missing = [part for part in _REQUIRED if not hasattr(target_class, part)]
+        if missing or inspect.isabstract(target_class):
+            raise TypeError(f"it has no {(missing or sorted(target_class.__abstractmethods__))[0]}")
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:  # SystemExit too: importing a plug-in must not end plainly
         why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
         raise BrokenPlugin(
-            f"The metric {name!r} comes from a plugin ({target}) that cannot be loaded: {why}. Fix or uninstall the "
+            f"The metric {name!r} comes from a plug-in ({target}) that cannot be loaded: {why}. Fix or uninstall the "
             "plug-in."
         ) from error
-    return named
+    return target_class
 
 
 def metrics(specs: Metrics) -> dict[str, Metric]:
-    """Metrics by spec, as each was written; metrics that were resolved before pass through."""
+    """Resolve specs to metrics, by spec as it was written; metrics are returned unchanged."""
     if isinstance(specs, Mapping):
         return {spec: metric(resolved) for spec, resolved in specs.items()}
-    named = {}
+    by_spec = {}
     for spec in split_specs(specs) if isinstance(specs, str) else specs:
         resolved = metric(spec)
-        named[spec if isinstance(spec, str) else repr(resolved)] = resolved
-    return named
+        by_spec[spec if isinstance(spec, str) else repr(resolved)] = resolved
+    return by_spec
 
 
 def metric(spec: str | Metric | object) -> Metric:
-    """The metric that a spec names. A metric passes through; an object with ``measure`` and ``score`` is adapted."""
+    """Return the metric that a spec names. A metric is returned unchanged; an object with its methods is adapted."""
     if isinstance(spec, Metric):
         return spec
     if not isinstance(spec, str):
         return AdaptedMetric(spec)
-    parsed = _SPEC.fullmatch(spec)
-    if parsed is None:
+    match = _SPEC.fullmatch(spec)
+    if match is None:
         raise BadSpec(f"Cannot read the metric {spec!r}. Write a name, or name(parameter=value,…): sari(variant=hf)")
-    name, arguments, headline = parsed[1], parsed[2], parsed[3]
+    name, arguments, headline = match[1], match[2], match[3]
     if headline is None and "." in name.rstrip(".") and name not in names():
         name, _, headline = name.rpartition(".")
     cls = _load(name)
@@ -156,13 +155,13 @@ def metric(spec: str | Metric | object) -> Metric:
         if not equals:
             raise BadSpec(f"In {spec!r}, {argument!r} is not of the form parameter=value.")
         if key not in fields:
-            known = ", ".join(fields) or "none"
-            raise BadSpec(f"{name} has no parameter {key!r}.{did_you_mean(key, fields)} Its parameters: {known}")
+            parameters = ", ".join(fields) or "none"
+            raise BadSpec(f"{name} has no parameter {key!r}.{did_you_mean(key, fields)} Its parameters: {parameters}")
         if key in values:
-            raise BadSpec(f"In {spec!r}, {key!r} is given twice.")
+            raise BadSpec(f"In {spec!r}, {key!r} is set twice.")
         values[key] = _value(text, hints[key], where=f"{name}({key}=…)")
-    built = metric(cls(**values))
-    return OutputMetric(built, headline) if headline else built
+    instance = metric(cls(**values))
+    return OutputMetric(instance, headline) if headline else instance
 
 
 def split_specs(text: str) -> list[str]:

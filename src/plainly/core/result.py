@@ -1,4 +1,4 @@
-"""What every question returns: something that can be counted, stored, shown and read, each in one way."""
+"""What every analysis returns: records, JSON, tables and notes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from plainly.core.errors import needing
+from plainly.core.errors import require_package
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
 Record = dict[str, Any]
-# claim: what may be said; warning: what may be wrong, with a code; about: how it was made and what it cannot show.
+# claim: what the statistics allow one to say; warning: a possible fault, with a code; about: how the result was made.
 Kind = Literal["claim", "warning", "about"]
 Severity = Literal["error", "warning", "note"]
 
@@ -22,7 +22,7 @@ Severity = Literal["error", "warning", "note"]
 class Table:
     """Cells as text, ready to be shown. Columns but the first are numbers and set to the right.
 
-    ``minor`` columns may be left out, with a word, where a terminal is too narrow for all.
+    ``minor`` columns may be left out, with a note, where a terminal is too narrow for all.
     """
 
     header: tuple[str, ...]
@@ -49,7 +49,7 @@ class Note:
     ids: tuple[str, ...] = ()
 
     def json(self) -> Record:
-        """As it stands among a result's warnings; what is only said about it has the severity note."""
+        """Return the note as it appears among the warnings of a result; remarks have the severity "note"."""
         return {
             "code": self.code or self.kind,
             "severity": self.severity if self.kind == "warning" else "note",
@@ -76,14 +76,14 @@ class Result(Protocol):
         return []
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The records as a pandas DataFrame."""
-        with needing("to_pandas", package="pandas", extra="pandas"):
+        """Return the records as a pandas DataFrame."""
+        with require_package("to_pandas", package="pandas", extra="pandas"):
             import pandas
         return pandas.DataFrame.from_records(self.records())
 
     def to_polars(self) -> polars.DataFrame:
-        """The records as a polars DataFrame."""
-        with needing("to_polars", package="polars", extra="polars"):
+        """Return the records as a polars DataFrame."""
+        with require_package("to_polars", package="polars", extra="polars"):
             import polars
         return polars.DataFrame(self.records(), infer_schema_length=None)
 
@@ -101,9 +101,9 @@ class Result(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Listing(Result):
-    """What there is to choose from, a row each: metrics, papers, codes. ``columns`` are those shown, with headings.
+    """A list of what is available: metrics, papers, codes. ``columns`` are those of the table, with headings.
 
-    Where it is to be read and not looked up in a table, ``prose`` stands in place of columns.
+    With ``prose``, a text is shown instead of a table.
     """
 
     payload: Record
@@ -111,13 +111,13 @@ class Listing(Result):
     columns: Mapping[str, str] = field(default_factory=dict)
     remark: str = ""
     prose: str = ""
-    warned: tuple[Note, ...] = ()  # of what could not be listed
+    problems: tuple[Note, ...] = ()  # about what could not be listed
 
     def records(self) -> list[Record]:
         return list(self.rows)
 
     def json(self) -> Record:
-        return {**self.payload, "warnings": [note.json() for note in self.warned]} if self.warned else self.payload
+        return {**self.payload, "warnings": [note.json() for note in self.problems]} if self.problems else self.payload
 
     def tables(self) -> list[Table]:
         if self.prose:
@@ -127,9 +127,9 @@ class Listing(Result):
 
     def notes(self) -> list[Note]:
         claims = [Note(self.prose, kind="claim")] if self.prose else []
-        return [*claims, *self.warned, *([Note(self.remark)] if self.remark else [])]
+        return [*claims, *self.problems, *([Note(self.remark)] if self.remark else [])]
 
 
 def warnings(result: Result) -> list[Record]:
-    """All that is said beside the numbers, as a result's JSON carries it: ``{"code": …, "message": …}``."""
+    """Return the warnings and remarks of a result as JSON: ``{"code": …, "message": …}``."""
     return [note.json() for note in result.notes() if note.kind != "claim"]

@@ -1,6 +1,6 @@
 """Settings that people write in TOML: each kind of file is one ``Settings`` class, which msgspec checks.
 
-Unknown keys are refused, because a misspelt key that is ignored costs a week. Every error names the file, the key and
+Unknown keys are refused, because a misspelt key would otherwise have no effect. Every error names the file, the key and
 what is allowed there. Checks that no type expresses are in ``__post_init__`` and raise ``ValueError``; they are not
 written as ``msgspec.Meta``, which can crash the interpreter when it exits (msgspec issue 717).
 """
@@ -44,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """Parse a TOML file that somebody wrote, or raise an error that says what is wrong with it and in which line."""
+    """Parse a TOML file, or raise an error that names the fault and its line."""
     try:
         return tomllib.loads(read_whole(path).decode("utf-8"))
     except FileNotFoundError:
@@ -76,9 +76,9 @@ def convert_settings(values: object, kind: type[T], *, where: str) -> T:
     key = "".join(f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
     place = f"{where}, {key}" if key else where
     if message.startswith(_UNKNOWN):
-        known = _names(fields)
+        names = _names(fields)
         name = message.removeprefix(_UNKNOWN).strip("`")
-        raise BadInput(f"{place}: unknown key {name!r}.{did_you_mean(name, known)} Allowed: {', '.join(known)}.")
+        raise BadInput(f"{place}: unknown key {name!r}.{did_you_mean(name, names)} Allowed: {', '.join(names)}.")
     if message.startswith(_MISSING):
         name = message.removeprefix(_MISSING).strip("`")
         raise BadInput(f"{place}: the key {name!r} is missing. It must be {_describe(_member(fields, name))}.")
@@ -107,7 +107,7 @@ def _member(info: inspect.Type, step: str | int) -> inspect.Type:
 
 
 def _describe(info: inspect.Type) -> str:
-    """Say what is allowed, in words."""
+    """Describe in words what is allowed."""
     if isinstance(info, inspect.UnionType):
         parts = [_describe(member) for member in info.types]
         return "a number" if parts == ["a whole number", "a number"] else " or ".join(parts)

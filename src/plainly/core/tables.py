@@ -14,23 +14,23 @@ from plainly.core.result import Record, Table
 
 
 def plain(grid: Table) -> str:
-    """Aligned with spaces, for a pipe or a repr."""
+    """Format a table with aligned columns, for a pipe or a repr."""
     cells = [grid.header, *grid.rows]
     widths = [max(display_width(row[column]) for row in cells) for column in range(len(grid.header))]
 
     def line(row: Sequence[str]) -> str:
-        padded = []
+        cells_of_line = []
         for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
             gap = " " * (width - display_width(cell))
-            padded.append(cell + gap if column in grid.text_columns else gap + cell)
-        return "  ".join(padded).rstrip()
+            cells_of_line.append(cell + gap if column in grid.text_columns else gap + cell)
+        return "  ".join(cells_of_line).rstrip()
 
     lines = [line(grid.header), "  ".join("-" * width for width in widths), *map(line, grid.rows)]
     return "\n".join([*([grid.caption] if grid.caption else []), *lines, *grid.notes])
 
 
-def fitted(grid: Table, width: int) -> list[Table]:
-    """The table in so many columns of a terminal: without minor columns, or in parts that repeat the first column.
+def fit_columns(grid: Table, width: int) -> list[Table]:
+    """Fit a table into the width of a terminal: without minor columns, or in parts that repeat the first column.
 
     Minor columns that stand side by side are shown or left out together, the widest first.
     """
@@ -47,7 +47,7 @@ def fitted(grid: Table, width: int) -> list[Table]:
         if parts[-1] and _wide(grid, [columns[0], *parts[-1], column]) > width:
             parts.append([])
         parts[-1].append(column)
-    notes = (f"Left out for want of room: {', '.join(left_out)}. --wide shows all.",) if left_out else ()
+    notes = (f"Columns left out: {', '.join(left_out)}. Show them with --wide.",) if left_out else ()
     last = len(parts) - 1
     return [
         _of_columns(grid, [columns[0], *part], (*grid.notes, *notes) if place == last else (), first=place == 0)
@@ -56,7 +56,7 @@ def fitted(grid: Table, width: int) -> list[Table]:
 
 
 def _wide(grid: Table, columns: Sequence[int]) -> int:
-    """How wide the columns are in a terminal, with what stands between them."""
+    """Return the width of the columns in a terminal, with the space between them."""
     widths = (max(display_width(row[column]) for row in (grid.header, *grid.rows)) for column in columns)
     return sum(widths) + 3 * (len(columns) - 1)
 
@@ -69,7 +69,7 @@ def _of_columns(grid: Table, columns: Sequence[int], notes: tuple[str, ...], *, 
 
 
 def markdown(grid: Table) -> str:
-    """A GitHub-flavoured Markdown table."""
+    """Return a GitHub-flavoured Markdown table."""
 
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
@@ -91,7 +91,7 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
 
 
 def latex(grid: Table) -> str:
-    """A booktabs table."""
+    """Return a booktabs table."""
 
     def line(cells: Sequence[str]) -> str:
         return "  " + " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in cells) + r" \\"
@@ -110,10 +110,10 @@ def latex(grid: Table) -> str:
     )
 
 
-def delimited(
+def format_csv(
     header: Sequence[str], rows: Sequence[Sequence[object]], *, delimiter: str = ",", line_end: str = "\n"
 ) -> str:
-    """CSV (or TSV) of raw values; undefined is an empty field."""
+    """Format raw values as CSV or TSV; undefined is an empty field."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator=line_end)
     writer.writerow(header)
@@ -122,15 +122,15 @@ def delimited(
 
 
 def html(grid: Table) -> str:
-    """A plain HTML table, for notebooks."""
+    """Return a plain HTML table, for notebooks."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         sides = ("left" if column in grid.text_columns else "right" for column in range(len(cells)))
-        styled = (
+        cells_html = (
             f'<{tag} style="text-align:{side}">{html_escapes.escape(cell)}</{tag}>'
             for side, cell in zip(sides, cells, strict=True)
         )
-        return "<tr>" + "".join(styled) + "</tr>"
+        return "<tr>" + "".join(cells_html) + "</tr>"
 
     caption = f"<caption>{html_escapes.escape(grid.caption)}</caption>" if grid.caption else ""
     body = "".join(line(row, "td") for row in grid.rows)
@@ -138,7 +138,7 @@ def html(grid: Table) -> str:
 
 
 def paragraphs(sentences: Sequence[str]) -> str:
-    """Sentences below a table in a notebook."""
+    """Format sentences as HTML paragraphs, for notebooks."""
     return "".join(f"<p>{html_escapes.escape(sentence)}</p>" for sentence in sentences)
 
 
@@ -146,7 +146,7 @@ RENDERERS: dict[str, Callable[[Table], str]] = {"plain": plain, "markdown": mark
 
 
 def display_width(text: str) -> int:
-    """Columns that a text takes in a terminal: wide characters two, combining ones none."""
+    """Return how many columns a text takes in a terminal: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
     text = re.sub("[\u200b-\u200f\u202a-\u202e\ufe00-\ufe0f]", "", text)
@@ -154,7 +154,7 @@ def display_width(text: str) -> int:
 
 
 def wide(records: Sequence[Record]) -> list[Record]:
-    """One row a system, with a column for each number; records that are not scores of systems stay as they are."""
+    """Return one record per system, with a key for each number; other records are returned unchanged."""
     if not all({"system", "metric", "output", "value"} <= record.keys() for record in records):
         return list(records)
     rows: dict[tuple[Any, ...], Record] = {}
@@ -171,7 +171,7 @@ def wide(records: Sequence[Record]) -> list[Record]:
 
 
 def jsonable(value: Any) -> Any:
-    """The same value with NaN and infinities as None, and NumPy's numbers as Python's."""
+    """Return the same value with NaN and infinities as None, and NumPy's numbers as Python's."""
     if isinstance(value, dict):
         return {str(key): jsonable(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

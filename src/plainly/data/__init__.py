@@ -1,4 +1,4 @@
-"""Public test sets, system outputs, ratings and annotations by name; each is a card, fetched once and checked always.
+"""Public test sets, system outputs, ratings and annotations by name; each has a card, and every file is checked.
 
 >>> evalset = load("asset/test")                # doctest: +SKIP
 >>> outputs("asset/test", "ACCESS")             # doctest: +SKIP
@@ -17,46 +17,50 @@ from plainly.core.formatting import size
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
-from plainly.data.card import KINDS, Card, Kind, Local, card, cards, names, output_cards, source_cards, system_names
+from plainly.data.card import KINDS, Card, Kind, card, cards, names, output_cards, source_cards, system_names
 from plainly.data.fetch import read, whereabouts
 from plainly.data.readers import EVALSETS, TABLES, jsonl_by_id, read_lines
 from plainly.io import faults
 from plainly.io.tables import Sheet
 
-__all__ = ["KINDS", "Card", "card", "cards", "catalogue", "demo", "describe", "diagnose", "get", "load", "names"]
-__all__ += ["outputs", "outputs_of", "paths", "system_names", "systems", "table"]
+__all__ = [
+    "KINDS", "Card", "card", "cards", "catalogue", "demo", "describe", "diagnose", "get", "load", "names", "outputs",
+    "outputs_of", "paths", "system_names", "systems", "table",
+]  # fmt: skip
 
 _DEMO = Path(__file__).parent / "demo" / "demo.jsonl"
 _SCHEMA = "plainly.data/1"
 
 
 def load(name: str, *, progress: Progress = no_progress) -> EvalSet:
-    """The evaluation set of that name; downloads it at the first call and tells ``progress`` of it."""
-    wanted = card(name)
-    if wanted.reader not in EVALSETS or wanted.kind != "evalset":
-        raise BadInput(f"{wanted.name!r} holds {wanted.kind}, which nothing can be scored on. See: plainly data list")
-    evalset = EVALSETS[wanted.reader](wanted, read(wanted, progress=progress))
-    return replace(evalset, language=wanted.language)
+    """Return the evaluation set of that name, downloaded on the first call."""
+    of_set = card(name)
+    if of_set.reader not in EVALSETS or of_set.kind != "evalset":
+        raise BadInput(f"{of_set.name!r} contains {of_set.kind}, not texts to score. See: plainly data list")
+    evalset = EVALSETS[of_set.reader](of_set, read(of_set, progress=progress))
+    return replace(evalset, language=of_set.language)
 
 
 def outputs(name: str, system: str, *, progress: Progress = no_progress) -> tuple[str, ...]:
-    """What a system wrote for an evaluation set, one text an item."""
+    """Return a system's outputs for an evaluation set, one text per item."""
     return outputs_of(name, [system], progress=progress)[system]
 
 
 def outputs_of(name: str, wanted: Collection[str], *, progress: Progress = no_progress) -> dict[str, tuple[str, ...]]:
-    """What each of some systems wrote for an evaluation set, fetched together."""
+    """Return the outputs of some systems for an evaluation set, fetched together."""
     evalset = card(name)
     texts: dict[str, tuple[str, ...]] = {}
-    for held in output_cards(evalset):
-        files = [file for file in held.files if file.system in wanted and file.system not in texts]
-        local_files = read(held, files, progress=progress)
-        whole = {local.file.system: _written(held, local, name) for local in local_files}
-        if whole and evalset.name not in held.of:
-            # The outputs are those of the set that this one chooses from; its ids are positions there, counted from 1.
-            places = [int(identifier) - 1 for identifier in load(name, progress=progress).ids]
-            whole = {system: [lines[place] for place in places] for system, lines in whole.items()}
-        texts |= {system: tuple(lines) for system, lines in whole.items()}
+    for outputs in output_cards(evalset):
+        files = [file for file in outputs.files if file.system in wanted and file.system not in texts]
+        # Outputs for the set that contains this one are selected by its ids: positions there, counted from 1.
+        is_part = bool(files) and evalset.name not in outputs.of
+        places = [int(identifier) - 1 for identifier in load(name, progress=progress).ids] if is_part else None
+        for local in read(outputs, files, progress=progress):
+            if outputs.reader == jsonl_by_id.__name__:
+                lines = jsonl_by_id(local, load(name).ids)
+            else:
+                lines = read_lines(local, outputs.items)
+            texts[local.file.system] = tuple(lines if places is None else (lines[place] for place in places))
     for system in wanted:
         if system not in texts:
             see = f"plainly data info {evalset.name}"
@@ -65,7 +69,7 @@ def outputs_of(name: str, wanted: Collection[str], *, progress: Progress = no_pr
 
 
 def systems(name: str) -> Mapping[str, tuple[str, ...]]:
-    """The published outputs of a named set by system, read when they are used: ``systems("asset/test")["ACCESS"]``."""
+    """Return the published outputs of a named set by system, read on use: ``systems("asset/test")["ACCESS"]``."""
     return _Outputs(name, system_names(name))
 
 
@@ -83,22 +87,16 @@ class _Outputs(Mapping[str, tuple[str, ...]]):
         return len(self._systems)
 
 
-def _written(held: Card, local: Local, name: str) -> list[str]:
-    if held.reader == jsonl_by_id.__name__:
-        return jsonl_by_id(local, load(name).ids)
-    return read_lines(local, held.items)
-
-
 def table(name: str, *, progress: Progress = no_progress) -> Sheet:
-    """Ratings or levels as columns; which columns there are is said by ``plainly data info NAME``."""
-    wanted = card(name)
-    if wanted.reader not in TABLES:
-        raise BadInput(f"{wanted.name!r} holds {wanted.kind}, which are no table. See: plainly data info {wanted.name}")
-    return TABLES[wanted.reader](wanted, read(wanted, progress=progress))
+    """Return ratings or levels as columns, which ``plainly data info NAME`` describes."""
+    of_table = card(name)
+    if of_table.reader not in TABLES:
+        raise BadInput(f"{of_table.name!r} is not a table but {of_table.kind}. See: plainly data info {of_table.name}")
+    return TABLES[of_table.reader](of_table, read(of_table, progress=progress))
 
 
 def paths(name: str, *, progress: Progress = no_progress) -> dict[str, tuple[Path, ...]]:
-    """Where the checked files of a data set lie, by role and in the card's order."""
+    """Return the paths of the checked files of a data set, by role and in the card's order."""
     by_role: dict[str, tuple[Path, ...]] = {}
     for local in read(card(name), progress=progress):
         by_role[local.file.role] = (*by_role.get(local.file.role, ()), local.path)
@@ -113,19 +111,21 @@ def diagnose(
     quick: bool = False,
     only: Collection[str] = (),
 ) -> list[Note]:
-    """The faults of inputs (``plainly.io.faults``), with what the cards know about the references of public sets."""
-    return faults.diagnose(evalset, outputs, specs, quick=quick, only=only, published_references=published_references)
+    """Return the warnings of all checks, or ``only`` of some, on every item, or on some two hundred if ``quick``."""
+    subject = faults.Subject(evalset, outputs, specs, evalset.language or None, quick, published_references)
+    checks = {code: check for code, check in faults.CHECKS.items() if not only or code in only}
+    return [replace(warning, code=code) for code, check in checks.items() for warning in check(subject)]
 
 
 def published_references(evalset: EvalSet) -> dict[str, int]:
-    """How many references each public set with exactly these sources has."""
+    """Return the number of references of each public set with exactly these sources."""
     text = "\n".join(evalset.sources).encode("utf-8", "surrogatepass")
     same = source_cards(*(hashlib.sha256(text + end).hexdigest() for end in (b"\n", b"")))
     return {card.name: sum(file.role == "reference" for file in card.files) for card in same}
 
 
 def demo() -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
-    """The small evaluation set that comes with plainly, and what some toy systems wrote for it."""
+    """Return the small evaluation set that comes with plainly, and outputs of toy systems for it."""
     rows = [json.loads(line) for line in _DEMO.read_text(encoding="utf-8").split("\n") if line]
     evalset = EvalSet.of(
         [row["source"] for row in rows],
@@ -140,7 +140,7 @@ def demo() -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
 
 @dataclass(frozen=True, repr=False)
 class Catalogue(Result):
-    """Data sets, one a row."""
+    """Data sets, one per row."""
 
     cards: tuple[Card, ...]
 
@@ -161,25 +161,23 @@ class Catalogue(Result):
 
 @dataclass(frozen=True, repr=False)
 class Description(Result):
-    """All that a card says, and where its files lie on this machine."""
+    """The content of a card, and the paths of its files on this machine."""
 
     card: Card
     systems: tuple[str, ...]
-    places: tuple[Path | None, ...]  # of the card's files; None for one that is not here
+    places: tuple[Path | None, ...]  # of the card's files; None for a file that is not here
 
     def records(self) -> list[Record]:
+        pairs = zip(self.card.files, self.places, strict=True)
         return [
-            {
-                **{name: getattr(file, name) for name in ("url", "size", "sha256", "role")},
-                "system": file.system or None,
-                "path": str(path) if path else None,
-            }
-            for file, path in zip(self.card.files, self.places, strict=True)
+            {name: getattr(file, name) for name in ("url", "size", "sha256", "role")}
+            | {"system": file.system or None, "path": str(path) if path else None}
+            for file, path in pairs
         ]
 
     def json(self) -> Record:
-        said = ("description", "licence_url", "homepage", "citation", "reader", "notes", "of")
-        more = {name: getattr(self.card, name) for name in said} | {"within": self.card.within or None}
+        names = ("description", "licence_url", "homepage", "citation", "reader", "notes", "of")
+        more = {name: getattr(self.card, name) for name in names} | {"within": self.card.within or None}
         files = {"systems": self.systems, "files": self.records()}
         return {"schema": _SCHEMA, "set": _summary(self.card) | more | files}
 
@@ -198,14 +196,14 @@ class Description(Result):
         return [Table((self.card.name, self.card.title), rows, text_columns=frozenset({0, 1}))]
 
     def notes(self) -> list[Note]:
-        written = f"Systems: {', '.join(self.systems)}" if self.systems else ""
-        paragraphs = (self.card.description, self.card.notes, written, self.card.citation)
+        systems = f"Systems: {', '.join(self.systems)}" if self.systems else ""
+        paragraphs = (self.card.description, self.card.notes, systems, self.card.citation)
         return [Note("\n\n".join(filter(None, paragraphs)), kind="claim")]
 
 
 @dataclass(frozen=True, repr=False)
 class Fetched(Result):
-    """Data sets whose files were all checked, and where these lie."""
+    """Data sets whose files were all checked, and the paths of the files."""
 
     sets: tuple[tuple[Card, tuple[Path, ...]], ...]
 
@@ -228,36 +226,36 @@ class Fetched(Result):
         return [Table(("name", "files", "size", "licence", "where"), rows, text_columns=frozenset({0, 3, 4}))]
 
     def notes(self) -> list[Note]:
-        return [Note("Every file is what its card says.")]
+        return [Note("Every file has the size and hash on its card.")]
 
 
 def catalogue(kind: Kind | None = None) -> Catalogue:
-    """The data sets that there are, all or of one kind."""
+    """List the data sets, all or those of one kind."""
     return Catalogue(tuple(card for card in cards() if kind in (None, card.kind)))
 
 
 def describe(name: str) -> Description:
-    """What is known of a data set, and where its files lie."""
-    described = card(name)
-    written_by = system_names(name) if described.kind == "evalset" else described.systems
-    return Description(described, written_by, tuple(map(whereabouts, described.files)))
+    """Describe a data set and the files of it on this machine."""
+    of_set = card(name)
+    systems = system_names(name) if of_set.kind == "evalset" else of_set.systems
+    return Description(of_set, systems, tuple(map(whereabouts, of_set.files)))
 
 
 def get(*names: str, with_outputs: bool = False, progress: Progress = no_progress) -> Fetched:
-    """Fetch data sets, ``with_outputs`` also those of systems; check every file and replace those that are wrong."""
+    """Fetch data sets, ``with_outputs`` also outputs of systems; check every file and replace those that differ."""
     if not names:
-        raise BadInput("No data set was named: data.get('asset/test'); data.names() are all.")
-    chosen = {chosen.name: chosen for chosen in map(card, names)}
+        raise BadInput("No data set was named: data.get('asset/test'). data.names() lists them.")
+    sets = {of_set.name: of_set for of_set in map(card, names)}
     if with_outputs:
-        wanted = {name for card in chosen.values() for name in (card.name, card.within) if name}
-        chosen |= {card.name: card for card in cards() if wanted.intersection(card.of)}
-    local = [(card, read(card, progress=progress, repair=True)) for card in chosen.values()]
-    return Fetched(tuple((card, tuple(file.path for file in files)) for card, files in local))
+        scored = {name for of_set in sets.values() for name in (of_set.name, of_set.within) if name}
+        sets |= {of_set.name: of_set for of_set in cards() if scored.intersection(of_set.of)}
+    local = [(of_set, read(of_set, progress=progress, repair=True)) for of_set in sets.values()]
+    return Fetched(tuple((of_set, tuple(file.path for file in files)) for of_set, files in local))
 
 
 def _summary(card: Card) -> Record:
-    said = {name: getattr(card, name) for name in ("name", "kind", "title", "items")}
-    return said | {"bytes": card.size, "licence": card.licence, "here": _here(card) == "yes"}
+    fields = {name: getattr(card, name) for name in ("name", "kind", "title", "items")}
+    return fields | {"bytes": card.size, "licence": card.licence, "here": _here(card) == "yes"}
 
 
 def _here(card: Card) -> str:

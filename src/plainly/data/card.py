@@ -1,7 +1,7 @@
-"""A data set is a card: a TOML file that says where the files are, what they must hash to, and whose they are.
+"""Cards of data sets: TOML files with the URLs, hashes, licence and authors of the files.
 
-The card of ``asset/test`` is ``cards/asset/test.toml``: a name leads to its file without reading any other, so that
-naming a data set costs a millisecond however many there are.
+The card of ``asset/test`` is ``cards/asset/test.toml``: it is found by name without reading any other, in a
+millisecond however many there are.
 """
 
 import re
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One remote file of a data set and what it must be. ``role`` says what it is for the card's reader."""
+    """A remote file of a data set, with its size and hash. ``role`` is its role for the card's reader."""
 
     url: str
     sha256: str
@@ -36,13 +36,13 @@ class File:
 
     @property
     def place(self) -> str:
-        """Where the file lies in a cache or a mirror: the host and path of its URL."""
+        """The path of the file in a cache or a mirror: the host and path of its URL."""
         return self.url.partition("://")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A file of a card, where it lies on this machine, and its checked content."""
+    """A file of a card, its path on this machine, and its checked content."""
 
     file: File
     path: Path
@@ -51,12 +51,12 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is known about one data set.
+    """One data set.
 
-    ``of`` names the evaluation sets that outputs belong to. ``within`` names the evaluation set whose items this one
-    chooses from; its outputs are then that set's outputs for the chosen items. ``dimensions`` names what a rating sheet
-    asks about, column by column, and ``rename`` gives systems the names under which their outputs are known.
-    ``language`` is the code of the language that the texts are in.
+    ``of`` names the evaluation sets that outputs belong to. ``within`` names the evaluation set of which this one is a
+    part; its outputs are then that set's outputs for these items. ``dimensions`` names the dimensions of a rating
+    sheet, column by column, and ``rename`` maps names of systems there to those of their outputs. ``language`` is the
+    code of the texts' language.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Card:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The systems whose outputs or ratings the files hold, in the card's order."""
+        """The systems whose outputs or ratings the files contain, in the card's order."""
         return tuple(dict.fromkeys(file.system for file in self.files if file.system))
 
 
@@ -96,27 +96,27 @@ def cards() -> Iterator[Card]:
 
 
 def card(name: str) -> Card:
-    """The card of a data set. A family's bare name means its test part: ``hsplit`` is ``hsplit/test``."""
+    """Return the card of a data set. A family's bare name means its test part: ``hsplit`` is ``hsplit/test``."""
     full = name if "/" in str(name) else f"{name}/test"
-    named = isinstance(name, str) and len(name) <= _LONGEST and _NAME.fullmatch(full)
-    if not named or not (_CARDS / f"{full}.toml").is_file():
+    is_name = isinstance(name, str) and len(name) <= _LONGEST and _NAME.fullmatch(full)
+    if not is_name or not (_CARDS / f"{full}.toml").is_file():
         raise UnknownName("data set", name, names(), see="plainly data list")
     return _read(full)
 
 
 def system_names(name: str) -> tuple[str, ...]:
-    """The systems whose outputs for an evaluation set have a name."""
+    """Return the systems with published outputs for an evaluation set."""
     return tuple(dict.fromkeys(system for outputs in output_cards(card(name)) for system in outputs.systems))
 
 
 def output_cards(evalset: Card) -> Iterator[Card]:
-    """The cards of the outputs for an evaluation set, then of those for the set that it chooses its items from."""
+    """Yield the cards of the outputs for an evaluation set, then of those for the set that it is a part of."""
     if evalset.kind != "evalset":
-        held = f"{evalset.name!r} holds {evalset.kind}"
-        raise BadInput(f"{held}; only evaluation sets have systems. See: plainly data list")
+        content = f"{evalset.name!r} contains {evalset.kind}"
+        raise BadInput(f"{content}; only evaluation sets have systems. See: plainly data list")
     for name in filter(None, (evalset.name, evalset.within)):
         for path in sorted((_CARDS / "outputs").glob("*.toml")):
-            # Parsing a card takes a hundred times as long as looking whether it names the set at all.
+            # Parsing a card takes a hundred times as long as searching its text for the name of the set.
             if f'"{name}"' in path.read_text(encoding="utf-8"):
                 outputs = _read(f"outputs/{path.stem}")
                 if name in outputs.of:
@@ -124,7 +124,7 @@ def output_cards(evalset: Card) -> Iterator[Card]:
 
 
 def source_cards(*hashes: str) -> list[Card]:
-    """The evaluation sets whose file of sources has one of these SHA-256 hashes."""
+    """Return the evaluation sets whose file of sources has one of these SHA-256 hashes."""
     texts = {name: (_CARDS / f"{name}.toml").read_text(encoding="utf-8") for name in names()}
     candidates = [_read(name) for name, text in texts.items() if any(sha256 in text for sha256 in hashes)]
     return [card for card in candidates if any(file.role == "source" and file.sha256 in hashes for file in card.files)]
@@ -138,10 +138,11 @@ def _read(name: str) -> Card:
         files = [File(url=base + entry.pop("path"), **{"role": "output"} | entry) for entry in table.pop("files")]
         card = Card(files=tuple(files), **{key: _tidy(value) for key, value in table.items()})
     except (KeyError, TypeError) as error:
-        message = f"The card of {name!r} is not complete: {error}. See docs/data.md for its fields."
-        raise PlainlyError(message) from error
+        raise PlainlyError(
+            f"The card of {name!r} is not complete: {error}. See docs/data.md for its fields."
+        ) from error
     if card.name != name or card.kind not in KINDS:
-        raise PlainlyError(f"The card of {name!r} says name {card.name!r}, kind {card.kind!r}. See docs/data.md.")
+        raise PlainlyError(f"The card of {name!r} has name {card.name!r}, kind {card.kind!r}. See docs/data.md.")
     return card
 
 

@@ -1,11 +1,10 @@
-"""From a card's file to bytes that are what the card says: out of a mirror, the cache, or the network.
+"""The files of a card, from a mirror, the cache, or the network; every read is checked against size and SHA-256.
 
-Every read is checked against size and SHA-256. A hash costs less than a millisecond for most of these files, less than
-finding out whether it was checked before. A download goes to a name of its own and is moved into place when it is
-whole, so that neither an interruption nor a second process leaves half a file under the right name.
+A hash costs less than a millisecond for most of these files. A download is written under a unique name and moved when
+it is complete, so that neither an interruption nor a second process leaves half a file under the right name.
 
-pooch would be the kept-up downloader to use, but it starts an interrupted download again from nothing, knows no mirrors
-to ask before the origin, and brings requests and four packages more.
+pooch would be the well-kept downloader to use, but it cannot resume an interrupted download or try a mirror before the
+origin, and it depends on requests and four other packages.
 """
 
 import glob
@@ -30,70 +29,68 @@ _THREADS = 8
 
 
 def cache_directory() -> Path:
-    """Where downloads go: the folder ``data`` of plainly's cache directory."""
+    """Return the directory for downloads: ``data`` in plainly's cache directory."""
     return core_files.cache_directory() / "data"
 
 
 def read(
     card: Card, files: Sequence[File] | None = None, *, progress: Progress = no_progress, repair: bool = False
 ) -> tuple[Local, ...]:
-    """All or some files of a card, downloaded where needed and checked; ``repair`` replaces wrong ones in the cache."""
+    """Return all or some files of a card, downloaded if needed; ``repair`` replaces wrong ones in the cache."""
     files = card.files if files is None else files
-    at_hand = {file: _at_hand(card, file, repair=repair) for file in files}
-    missing = [file for file, local in at_hand.items() if local is None]
-    downloaded: dict[File, Local] = {}
+    local_files = {file: local for file in files if (local := _find_local(card, file, repair=repair)) is not None}
+    missing = [file for file in files if file not in local_files]
     if missing:
         with progress(f"fetching {card.name}", total=sum(file.size for file in missing), unit="bytes") as tell:
-            downloaded = _download_all(missing, tell)
-    return tuple(at_hand[file] or downloaded[file] for file in files)
+            local_files |= _download_all(missing, tell)
+    return tuple(local_files[file] for file in files)
 
 
 def whereabouts(file: File) -> Path | None:
-    """Where the file lies, if it does and has the right size; its content is checked only when it is read."""
+    """Return the path of a file that is here and has the right size; its content is checked when it is read."""
     directories = (place for place in (_mirror(), cache_directory()) if isinstance(place, Path))
     paths = (directory / file.place for directory in directories)
     return next((path for path in paths if path.is_file() and path.stat().st_size == file.size), None)
 
 
-def _at_hand(card: Card, file: File, *, repair: bool) -> Local | None:
-    """The file out of a mirror directory or the cache, or None when it is in neither."""
+def _find_local(card: Card, file: File, *, repair: bool) -> Local | None:
+    """Return the file from a mirror directory or the cache, or None if it is in neither."""
     mirror = _mirror()
-    mirrored = isinstance(mirror, Path) and (mirror / file.place).is_file()
-    path = (mirror if isinstance(mirror, Path) and mirrored else cache_directory()) / file.place
+    is_mirrored = isinstance(mirror, Path) and (mirror / file.place).is_file()
+    path = (mirror if isinstance(mirror, Path) and is_mirrored else cache_directory()) / file.place
     if not path.is_file():
         return None
     try:
         data = path.read_bytes()
     except OSError as error:
         raise DataUnavailable(f"Cannot read {path}: {error.strerror}. Make it readable or remove it.") from error
-    problem = _wrong(file, data)
+    problem = _find_problem(file, data)
     if not problem:
         return Local(file, path, data)
-    if repair and not mirrored:
+    if repair and not is_mirrored:
         return None
     advice = f"Fetch it again: plainly data get {card.name}"
-    if mirrored:
-        advice = f"It is read because {MIRROR} is set. Put the file from {file.url} in its place, or unset {MIRROR}."
-    raise DataUnavailable(f"{path} is not the file that belongs there: {problem}. {advice}")
+    if is_mirrored:
+        advice = f"It is read because {MIRROR} is set. Replace it by the file from {file.url}, or unset {MIRROR}."
+    raise DataUnavailable(f"{path} is not the file on the card: {problem}. {advice}")
 
 
 def _mirror() -> Path | str | None:
-    """The mirror that the environment names: a directory, a base URL without a slash at its end, or none."""
-    named = os.environ.get(MIRROR)
-    if not named:
+    """Return the mirror in the environment: a directory, a base URL without a final slash, or None."""
+    setting = os.environ.get(MIRROR)
+    if not setting:
         return None
-    if named.startswith(("http://", "https://")):
-        return named.rstrip("/")
-    directory = Path(named).expanduser()
+    if setting.startswith(("http://", "https://")):
+        return setting.rstrip("/")
+    directory = Path(setting).expanduser()
     if not directory.is_dir():
-        raise DataUnavailable(
-            f"{MIRROR} is {named!r}, which is no directory and no http(s) URL. Correct it, or unset it to download."
-        )
+        problem = f"{MIRROR} is {setting!r}, which is neither a directory nor an http(s) URL"
+        raise DataUnavailable(f"{problem}. Correct it, or unset it to download.")
     return directory
 
 
-def _wrong(file: File, data: bytes) -> str:
-    """What is wrong with the content, in words; empty when nothing is."""
+def _find_problem(file: File, data: bytes) -> str:
+    """Return what is wrong with the content, or an empty string."""
     if len(data) != file.size:
         return f"it has {len(data):,} bytes instead of {file.size:,}"
     sha256 = hashlib.sha256(data).hexdigest()
@@ -109,7 +106,7 @@ def _download_all(files: Sequence[File], tell: Tell) -> dict[File, Local]:
     try:
         return dict(zip(files, pool.map(lambda file: _download(file, tell), files), strict=True))
     finally:
-        pool.shutdown(cancel_futures=True)  # After a failure the rest would fail too, one time-out after another.
+        pool.shutdown(cancel_futures=True)  # After a failure the others would time out, too.
 
 
 def _download(file: File, tell: Tell) -> Local:
@@ -127,14 +124,14 @@ def _download(file: File, tell: Tell) -> Local:
     urls = [f"{mirror}/{quote(file.place)}"] if isinstance(mirror, str) else []
     scheme, _, rest = file.url.partition("://")
     urls.append(f"{scheme}://{quote(rest, safe='/:+')}")  # Cards hold URLs as people read them, with spaces.
-    told = 0
+    before = 0
 
     def reach(size: int) -> None:
-        """Tell that so much of the file is there, more than before or less."""
-        nonlocal told
+        """Report how much of the file is there, more than before or less."""
+        nonlocal before
         now = min(size, file.size)
-        tell(now - told)
-        told = now
+        tell(now - before)
+        before = now
 
     reasons = []
     try:
@@ -145,26 +142,26 @@ def _download(file: File, tell: Tell) -> Local:
                 return Local(file, target, target.read_bytes())
             reasons.append(f"{url}: {problem}")
     finally:
-        if part.exists():  # What has come so far waits for the next run, under a name that nobody writes to.
+        if part.exists():  # Keep it for the next run.
             os.replace(part, target.with_name(f"{target.name}.part"))
     raise DataUnavailable(
-        f"Could not download {'; nor '.join(reasons)}. Run again to go on, or place the file at {target}, "
+        f"Could not download {'; nor '.join(reasons)}. Run again to resume, or place the file at {target}, "
         f"or set {MIRROR} to a directory or base URL that has it at {file.place}."
     )
 
 
 def _claim_part(target: Path) -> Path:
-    """A name for this download alone, with what an earlier one left behind, if anything.
+    """Return a name for this download alone, with the part that an earlier one left behind, if any.
 
-    Renaming is atomic, so of two processes only one gets the remains and the other starts from nothing.
+    Renaming is atomic, so only one of two processes gets that part, and the other starts from the beginning.
     """
     own = target.with_name(f"{target.name}.{os.urandom(4).hex()}.part")
-    named = target.with_name(f"{target.name}.part")
-    # Parts of processes that were killed keep the names that they were given.
-    for path in [named, *target.parent.glob(f"{glob.escape(target.name)}.{'[0-9a-f]' * 8}.part")]:
+    left = target.with_name(f"{target.name}.part")
+    # Parts of processes that were killed have unique names.
+    for path in [left, *target.parent.glob(f"{glob.escape(target.name)}.{'[0-9a-f]' * 8}.part")]:
         try:
-            # A part untouched for longer than a silent connection lives has no writer any more.
-            if path == named or time.time() - path.stat().st_mtime > 2 * limits.limit("wait"):
+            # A part that is older than a silent connection can be has no writer any more.
+            if path == left or time.time() - path.stat().st_mtime > 2 * limits.limit("wait"):
                 os.rename(path, own)
                 break
         except FileNotFoundError:
@@ -173,8 +170,8 @@ def _claim_part(target: Path) -> Path:
 
 
 def _transfer(url: str, file: File, part: Path, reach: Callable[[int], None]) -> str:
-    """Bring ``part`` to the whole file. What went wrong, in words; empty when all is well."""
-    import http.client  # The network stack takes 40 ms to import; most runs find their data at hand.
+    """Complete ``part``; return what went wrong, or an empty string."""
+    import http.client  # Importing the network stack takes 40 ms, and most runs do not need it.
     import urllib.error
 
     problem = ""
@@ -189,18 +186,18 @@ def _transfer(url: str, file: File, part: Path, reach: Callable[[int], None]) ->
         except (OSError, http.client.HTTPException) as error:
             problem = str(error) or type(error).__name__
             continue
-        problem = _wrong(file, part.read_bytes())
+        problem = _find_problem(file, part.read_bytes())
         if not problem:
             return ""
         if part.stat().st_size >= file.size:
-            part.unlink()  # Wrong content does not get better by going on from it.
+            part.unlink()  # Resuming cannot correct wrong content.
             if fresh:
                 break
     return problem
 
 
 def _append(url: str, file: File, part: Path, reach: Callable[[int], None]) -> None:
-    """Ask for what is missing from ``part`` and write it, from the start if the server does not do ranges."""
+    """Download what is missing from ``part``, from the start if the server does not support ranges."""
     import urllib.request
 
     from plainly import __version__

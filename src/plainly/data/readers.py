@@ -1,7 +1,7 @@
-"""From checked files to an evaluation set or a table: one function for each format that the cards name.
+"""Readers of public data: from checked files to an evaluation set or a table, one function for each format.
 
-A reader gets the card and its files and returns plain columns. It makes nothing up: blank references are left out,
-numbers that are missing are NaN, and a file that has not the promised number of lines is an error.
+A card names its reader. Blank references are left out, missing numbers are NaN, and a file without the number of lines
+on its card is an error.
 """
 
 import ast
@@ -17,56 +17,50 @@ from typing import Any
 from plainly.core.errors import BadInput
 from plainly.core.evalset import ABSENT, EvalSet
 from plainly.data.card import Card, Local
-from plainly.io.lines import decode, split_lines
-from plainly.io.tables import Sheet
+from plainly.io.files import decode, split_lines
+from plainly.io.tables import Sheet, read_cells
 
 _WHOLE = re.compile(r"[+-]?\d+")
 
 
 def lines(card: Card, files: Sequence[Local]) -> EvalSet:
-    """One sentence a line: the file with role source and those with role reference."""
+    """Read one sentence a line: the file with role source and those with role reference."""
     return _evalset(card, {local: read_lines(local, card.items) for local in files})
 
 
 def first_lines(card: Card, files: Sequence[Local]) -> EvalSet:
-    """As ``lines``, of files that go on after the card's last item."""
+    """Read lines of files that are longer than the card's set."""
     return _evalset(card, {local: read_lines(local)[: card.items] for local in files})
 
 
 def numbered_lines(card: Card, files: Sequence[Local]) -> EvalSet:
-    """Lines of ``NUMBER<TAB>sentence``, numbered from 0 in the set that the card is within; blank is no reference."""
-    ids: list[str] = []
-    texts = {}
-    for local in files:
-        pairs = [line.partition("\t") for line in read_lines(local, card.items)]
-        if local.file.role == "source":
-            ids = [str(int(number) + 1) for number, _, _ in pairs]
-        texts[local] = [text for _, _, text in pairs]
-    return _evalset(card, texts, ids=ids)
+    """Read lines of ``NUMBER<TAB>sentence``, numbered from 0 in the set that contains this one."""
+    pairs = {local: [line.partition("\t") for line in read_lines(local, card.items)] for local in files}
+    (source,) = (lines for local, lines in pairs.items() if local.file.role == "source")
+    texts = {local: [text for _, _, text in lines] for local, lines in pairs.items()}
+    return _evalset(card, texts, ids=[str(int(number) + 1) for number, _, _ in source])
 
 
 def source_and_references_tsv(card: Card, files: Sequence[Local]) -> EvalSet:
-    """One item a row: its number, the source, then the references."""
+    """Read one item a row: its number, the source, then the references."""
     rows = [line.split("\t") for local in files for line in read_lines(local, card.items)]
     return EvalSet.of([row[1] for row in rows], references=[row[2:] for row in rows], name=card.name)
 
 
 def csv_table(card: Card, files: Sequence[Local]) -> Sheet:
-    """A CSV file with a header; columns in which all is numbers become numbers."""
+    """Read a CSV file with a header; columns of numbers become numbers."""
     (local,) = files
     header, *rows = csv.reader(io.StringIO(_text(local), newline=""))
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
             raise BadInput(f"{local.path}: row {number} has {len(row)} cells, but the header has {len(header)}.")
     sheet = _sheet(card, header, rows)
-    sheet.columns.update({name: _typed(cells) for name, cells in sheet.columns.items()})
+    sheet.columns.update({name: _convert_numbers(cells) for name, cells in sheet.columns.items()})
     return sheet
 
 
 def rating_sheet(card: Card, files: Sequence[Local]) -> Sheet:
-    """A row an item and, under each rater, a column for each dimension; the system is the file's or has a column."""
-    from plainly.io.workbooks import read_cells
-
+    """Read a row per item with a column for each rater and dimension; the system is the file's or has a column."""
     ratings: list[tuple[str, int, str, str, float]] = []
     for local in files:
         head, _, *body = read_cells(local.data, local.path)
@@ -78,9 +72,9 @@ def rating_sheet(card: Card, files: Sequence[Local]) -> Sheet:
         for row in body:
             item = str(row[item_at])
             if not _WHOLE.fullmatch(item):
-                continue  # Averages and remarks stand below the items.
-            if "system" in labels and (named := str(row[labels.index("system")])):
-                system = card.rename.get(named, named)
+                continue  # Averages and remarks are below the items.
+            if "system" in labels and (label := str(row[labels.index("system")])):
+                system = card.rename.get(label, label)
             ratings += (
                 (system, int(item), rater, dimension, math.nan if cell == "" else float(str(cell)))
                 for (rater, dimension), cell in zip(product(raters, card.dimensions), row[start:], strict=False)
@@ -89,19 +83,14 @@ def rating_sheet(card: Card, files: Sequence[Local]) -> Sheet:
 
 
 def level_tsv(card: Card, files: Sequence[Local]) -> Sheet:
-    """``sentence<TAB>level<TAB>level``: two annotators' levels from 1 (A1) to 6 (C2); the card names the parts."""
-    rows = []
-    for local in files:
-        for line in read_lines(local):
-            sentence, level_a, level_b = line.split("\t")
-            rows.append((local.file.part, sentence, int(level_a), int(level_b)))
-    return _sheet(card, ("part", "sentence", "level_a", "level_b"), rows)
+    """Read ``sentence<TAB>level<TAB>level``: two annotators' levels from 1 (A1) to 6 (C2)."""
+    rows = [(local.file.part, *line.split("\t")) for local in files for line in read_lines(local)]
+    levels = [(part, sentence, int(level_a), int(level_b)) for part, sentence, level_a, level_b in rows]
+    return _sheet(card, ("part", "sentence", "level_a", "level_b"), levels)
 
 
 def level_sheets(card: Card, files: Sequence[Local]) -> Sheet:
-    """ReadMe++'s sheets: a sentence with its domain, what stands before it, and a level; the card names the parts."""
-    from plainly.io.workbooks import read_cells
-
+    """Read ReadMe++'s sheets: a sentence with its domain, the text before it, and a level."""
     rows: list[tuple[Any, ...]] = []
     for local in files:
         head, *body = read_cells(local.data, local.path)
@@ -113,18 +102,18 @@ def level_sheets(card: Card, files: Sequence[Local]) -> Sheet:
 
 
 def complexity_csv(card: Card, files: Sequence[Local]) -> Sheet:
-    """TextComplexityDE's averages of ratings from 1 to 7, turned round so that 7 is the simplest."""
+    """Read TextComplexityDE's averages of ratings from 1 to 7, reversed so that 7 is the simplest."""
     (local,) = files
-    turned = [f"MOS_{name}" for name in ("Complexity", "Understandability", "Lexical_difficulty")]
+    means = ("MOS_Complexity", "MOS_Understandability", "MOS_Lexical_difficulty")
     rows = [
-        ("source", row["ID"], row["Article"], _one_line(row["Sentence"]), *(8 - float(row[name]) for name in turned))
+        ("source", row["ID"], row["Article"], _one_line(row["Sentence"]), *(8 - float(row[name]) for name in means))
         for row in _records(local)
     ]
     return _sheet(card, ("system", "item", "group", "output", "simplicity", "understandability", "lexical"), rows)
 
 
 def pairs_csv(card: Card, files: Sequence[Local]) -> EvalSet:
-    """TextComplexityDE's sentences and their simplifications; the article is the group."""
+    """Read TextComplexityDE's sentences and their simplifications; the article is the group."""
     (local,) = files
     rows = list(_records(local))
     return EvalSet.of(
@@ -137,7 +126,7 @@ def pairs_csv(card: Card, files: Sequence[Local]) -> EvalSet:
 
 
 def _records(local: Local) -> Iterator[dict[str, str]]:
-    """The rows of a CSV file by the names of their columns."""
+    """Read the rows of a CSV file as dictionaries."""
     return csv.DictReader(io.StringIO(_text(local), newline=""))
 
 
@@ -151,7 +140,7 @@ def _one_line(text: str) -> str:
 
 
 def level_texts(card: Card, files: Sequence[Local]) -> Sheet:
-    """One text a file, a paragraph a line; its level is the file's part, its article the file's name before ``-``."""
+    """Read one text per file, a paragraph per line; the level is the file's part, the article its name before ``-``."""
     rows = [
         (local.path.stem.rpartition("-")[0].strip(), local.file.part, "\n".join(read_lines(local)).strip())
         for local in files
@@ -160,7 +149,7 @@ def level_texts(card: Card, files: Sequence[Local]) -> Sheet:
 
 
 def starred_pairs(card: Card, files: Sequence[Local]) -> Sheet:
-    """Pairs of aligned sentences, a line each, with a line of stars after each pair; the part names both levels."""
+    """Read pairs of aligned sentences, a line each, with a line of stars after each pair."""
     pairs = []
     for local in files:
         lines = [line.strip() for line in read_lines(local)]
@@ -173,7 +162,7 @@ def starred_pairs(card: Card, files: Sequence[Local]) -> Sheet:
 
 
 def contradictions_tsv(card: Card, files: Sequence[Local]) -> Sheet:
-    """A header, then a sentence and what contradicts it; where there is a third column, the rows with a 1 in it."""
+    """Read a header, then sentences and their contradictions; if there is a third column, rows with a 1 in it."""
     rows = []
     for local in files:
         _, *pairs = (line.split("\t") for line in read_lines(local) if line.strip())
@@ -182,7 +171,7 @@ def contradictions_tsv(card: Card, files: Sequence[Local]) -> Sheet:
 
 
 def targeted_jsonl(card: Card, files: Sequence[Local]) -> EvalSet:
-    """A paragraph a line with the CEFR level it is to be written for (``target_cefr``) and one reference.
+    """Read a paragraph per line with the target CEFR level (``target_cefr``) and one reference.
 
     Ids end in the level (``21-a2``); the versions of one paragraph are one group.
     """
@@ -198,25 +187,25 @@ def targeted_jsonl(card: Card, files: Sequence[Local]) -> EvalSet:
 
 
 def aligned_csv(card: Card, files: Sequence[Local]) -> EvalSet:
-    """Cochrane-auto's documents, paragraphs or sentences; items without a simplification are left out."""
+    """Read Cochrane-auto's documents, paragraphs or sentences, without items that have no simplification."""
     (local,) = files
     rows = list(_records(local))
     sentences = "sent_id" in rows[0] and rows[0]["sent_id"].isdigit()
     simple = [" ".join(ast.literal_eval(row["simple"])) if sentences else row["simple"] for row in rows]
-    kept = [(row, text) for row, text in zip(rows, simple, strict=True) if text.strip()]
-    # Whether the row is of one paragraph or sentence: a document's cell holds a list of numbers.
-    numbered = [[row["pair_id"], *filter(str.isdigit, (row["para_id"], row["sent_id"]))] for row, _ in kept]
+    pairs = [(row, text) for row, text in zip(rows, simple, strict=True) if text.strip()]
+    # A paragraph or sentence has a number; a document's cell contains a list of numbers.
+    numbers = [[row["pair_id"], *filter(str.isdigit, (row["para_id"], row["sent_id"]))] for row, _ in pairs]
     return EvalSet.of(
-        [row["complex"] for row, _ in kept],
-        references=[[text] for _, text in kept],
-        ids=list(map("-".join, numbered)),
-        groups=[row["pair_id"] for row, _ in kept],
+        [row["complex"] for row, _ in pairs],
+        references=[[text] for _, text in pairs],
+        ids=list(map("-".join, numbers)),
+        groups=[row["pair_id"] for row, _ in pairs],
         name=card.name,
     )
 
 
 def edited_json(card: Card, files: Sequence[Local]) -> EvalSet:
-    """SWiPE's pairs of pages; the column ``categories`` names the categories of their edits, once each."""
+    """Read SWiPE's pairs of pages; the column ``categories`` names the categories of their edits."""
     pages = [page for local in files for page in json.loads(decode(local.data, local.path))]
     return EvalSet.of(
         [page["r_content"] for page in pages],
@@ -230,14 +219,13 @@ def edited_json(card: Card, files: Sequence[Local]) -> EvalSet:
 
 
 def jsonl_by_id(local: Local, ids: Sequence[str]) -> list[str]:
-    """What a system wrote, by id and in the order of the set; an item that it left out has no output."""
-    written: dict[str, str] = {}
+    """Read a system's outputs by id, in the order of the set; an item without an output is absent."""
+    outputs: dict[str, str] = {}
     for record in _json_lines(local):
-        identifier = record["text_id"]
-        if identifier in written:
-            raise BadInput(f"{local.path} has two outputs for the item {identifier!r}.")
-        written[identifier] = record["simplified"]
-    return [written.get(identifier, ABSENT) for identifier in ids]
+        if record["text_id"] in outputs:
+            raise BadInput(f"{local.path} has two outputs for the item {record['text_id']!r}.")
+        outputs[record["text_id"]] = record["simplified"]
+    return [outputs.get(identifier, ABSENT) for identifier in ids]
 
 
 def _json_lines(local: Local) -> list[dict[str, Any]]:
@@ -245,7 +233,7 @@ def _json_lines(local: Local) -> list[dict[str, Any]]:
 
 
 def read_lines(local: Local, expected: int | None = None) -> list[str]:
-    """The lines of a file; ``expected`` makes any other number an error, but for blank lines at the end."""
+    """Read the lines of a file; any number but ``expected`` is an error, except for blank lines at the end."""
     lines = split_lines(_text(local))
     if expected is None:
         return lines
@@ -269,8 +257,8 @@ def _sheet(card: Card, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> S
     return Sheet(columns, card.name, range(2, len(rows) + 2))
 
 
-def _typed(cells: Sequence[Any]) -> list[Any]:
-    """Whole numbers if all are, numbers if all are or are missing, else text."""
+def _convert_numbers(cells: Sequence[Any]) -> list[Any]:
+    """Return whole numbers if all are, numbers if all are or are missing, else text."""
     if all(map(_WHOLE.fullmatch, cells)):
         return [int(cell) for cell in cells]
     try:
@@ -279,25 +267,17 @@ def _typed(cells: Sequence[Any]) -> list[Any]:
         return list(cells)
 
 
-_EVALSETS = (
-    lines,
-    first_lines,
-    numbered_lines,
-    source_and_references_tsv,
-    pairs_csv,
-    targeted_jsonl,
-    aligned_csv,
-    edited_json,
-)
-_TABLES = (
-    csv_table,
-    rating_sheet,
-    level_tsv,
-    level_sheets,
-    complexity_csv,
-    level_texts,
-    starred_pairs,
-    contradictions_tsv,
-)
-EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {reader.__name__: reader for reader in _EVALSETS}
-TABLES: Mapping[str, Callable[[Card, Sequence[Local]], Sheet]] = {reader.__name__: reader for reader in _TABLES}
+EVALSETS: Mapping[str, Callable[[Card, Sequence[Local]], EvalSet]] = {
+    reader.__name__: reader
+    for reader in (
+        lines, first_lines, numbered_lines, source_and_references_tsv, pairs_csv, targeted_jsonl, aligned_csv,
+        edited_json,
+    )
+}  # fmt: skip
+TABLES: Mapping[str, Callable[[Card, Sequence[Local]], Sheet]] = {
+    reader.__name__: reader
+    for reader in (
+        csv_table, rating_sheet, level_tsv, level_sheets, complexity_csv, level_texts, starred_pairs,
+        contradictions_tsv,
+    )
+}  # fmt: skip

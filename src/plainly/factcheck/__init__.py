@@ -1,1 +1,1 @@
-"""Whether an output says what its source says: numbers, names, negations, relations and claims, found and compared."""
+"""Comparison of the numbers, names, negations, relations and statements of an output with those of its source."""

@@ -1,4 +1,4 @@
-"""What happened to the facts: which numbers, names, negations and claims of outputs are not those of their sources.
+"""Numbers, names, negations and statements of outputs that differ from those of their sources.
 
 >>> checked = facts(sources=["The bridge opened in 1985."], outputs=["The bridge opened in 1885."])
 >>> print(checked.findings[0].message)
@@ -13,51 +13,50 @@ from typing import Any
 
 from plainly.core.errors import BadInput, check_number
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import counted, label, number, visible
+from plainly.core.formatting import count_noun, label, number, visible
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
-from plainly.factcheck.finding import EFFECTS, HARMS, FactFinding
-from plainly.factcheck.metric import Facts, rows
-from plainly.factcheck.pairs import LEAST, MODEL, Checked, CheckSettings, check_pairs
+from plainly.factcheck.pairs import LEAST, MODEL, Facts, PairCheck, count_rows
+from plainly.factcheck.reading import EFFECTS, HARMS, FactFinding
 from plainly.io.columns import Columns
-from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
+from plainly.io.texts import Incomplete, Outputs, read_texts
 from plainly.io.units import Unit
 
-_PART = 1000  # pairs between two steps of the progress
-SHOWN = 40  # findings in a table; the JSON and CSV have them all
+_PART = 1000  # pairs between two steps of the progress bar
+MAX_ROWS = 40  # findings in a table; JSON and CSV have them all
 
 
 @dataclass(frozen=True, repr=False)
 class FactChecks(Result):
-    """What was found in every output of every system. ``least`` is how sure a finding must be to be listed."""
+    """Findings in every output of every system; those below ``least`` in confidence are not listed."""
 
     evalset: EvalSet
     outputs: Mapping[str, Sequence[str]]
-    checked: Mapping[str, tuple[Checked, ...]]
-    settings: CheckSettings
+    by_system: Mapping[str, tuple[PairCheck, ...]]
+    metric: Facts
     least: float
     remarks: tuple[Note, ...] = ()
 
     @cached_property
     def findings(self) -> tuple[FactFinding, ...]:
-        """Every finding that is sure enough, in the order of systems and items; those that harm nothing left out."""
-        return tuple(finding for _, _, finding in self.listed() if finding.effect != "harmless")
+        """All listed findings in the order of systems and items, without the harmless ones."""
+        return tuple(finding for _, _, finding in self.list_findings() if finding.effect != "harmless")
 
-    def listed(self) -> Iterator[tuple[str, int, FactFinding]]:
-        """Every finding that is sure enough, with its system and the position of its item."""
-        for system, pairs in self.checked.items():
+    def list_findings(self) -> Iterator[tuple[str, int, FactFinding]]:
+        """Yield every listed finding with its system and the position of its item."""
+        for system, pairs in self.by_system.items():
             for item, pair in enumerate(pairs):
                 for finding in pair.findings:
                     if finding.sure >= self.least:
                         yield system, item, finding
 
     def numbers(self, system: str) -> dict[str, float]:
-        """The outputs of the metric ``facts`` for a system."""
-        values = Facts().score(rows(self.checked[system]).sum(axis=0))
+        """Return the outputs of the metric ``facts`` for a system."""
+        values = self.metric.score(count_rows(self.by_system[system]).sum(axis=0))
         return dict(zip(Facts.outputs, values.tolist(), strict=True))
 
     def records(self) -> list[Record]:
-        rates = [{"system": label(system), **self.numbers(system)} for system in self.checked]
+        rates = [{"system": label(system), **self.numbers(system)} for system in self.by_system]
         findings = [
             {
                 "system": label(system),
@@ -65,11 +64,11 @@ class FactChecks(Result):
                 **{name: getattr(finding, name) for name in ("effect", "kind", "sure", "weight")},
                 "source": finding.source_words,
                 "output": finding.output_words,
-                "source_spans": _places(finding.source),
-                "output_spans": _places(finding.output),
+                "source_spans": _format_spans(finding.source),
+                "output_spans": _format_spans(finding.output),
                 "message": finding.message,
             }
-            for system, item, finding in self.listed()
+            for system, item, finding in self.list_findings()
         ]
         return findings or rates
 
@@ -78,37 +77,40 @@ class FactChecks(Result):
             "schema": "plainly.facts/1",
             "test_set": self.evalset.name or None,
             "items": len(self.evalset),
-            "metric": repr(Facts(self.settings.ignore, self.settings.parser, self.settings.model)),
+            "metric": repr(self.metric),
             "systems": [
-                {"system": system, "scores": self.numbers(system), "outputs": list(self._of_outputs(system))}
-                for system in self.checked
+                {
+                    "system": system,
+                    "scores": self.numbers(system),
+                    "outputs": [
+                        {
+                            "id": identifier,
+                            "faithful": pair.faithful,
+                            "risk": round(pair.risk, 4),
+                            "findings": [finding.json() for finding in pair.findings if finding.sure >= self.least],
+                        }
+                        for identifier, pair in zip(self.evalset.ids, pairs, strict=True)
+                    ],
+                }
+                for system, pairs in self.by_system.items()
             ],
             "warnings": warnings(self),
         }
 
-    def _of_outputs(self, system: str) -> Iterator[Record]:
-        for item, pair in enumerate(self.checked[system]):
-            yield {
-                "id": self.evalset.ids[item],
-                "faithful": pair.faithful,
-                "risk": round(pair.risk, 4),
-                "findings": [finding.json() for finding in pair.findings if finding.sure >= self.least],
-            }
-
     def rates(self) -> Table:
-        """The outputs of the metric, by system."""
+        """Return the outputs of the metric by system."""
         rows = []
-        for system in self.checked:
+        for system in self.by_system:
             numbers = [number(value, 2 if name == "risk" else 1) for name, value in self.numbers(system).items()]
             rows.append((label(system), *numbers))
         header = ("system", "faithful %", "risk", "changed", "flipped", "added", "lost %")
         return Table(header, tuple(rows), caption="Facts, for 100 outputs")
 
     def tables(self) -> list[Table]:
-        listed = [(system, item, finding) for system, item, finding in self.listed() if finding.effect in HARMS]
+        harmful = [(system, item, finding) for system, item, finding in self.list_findings() if finding.effect in HARMS]
         tables = [self.rates()]
-        if listed:
-            several = len(self.checked) > 1
+        if harmful:
+            several = len(self.by_system) > 1
             body = tuple(
                 (
                     *((label(system),) if several else ()),
@@ -117,36 +119,33 @@ class FactChecks(Result):
                     visible(finding.message),
                     number(finding.sure),
                 )
-                for system, item, finding in listed[:SHOWN]
+                for system, item, finding in harmful[:MAX_ROWS]
             )
-            columns = (*(("system",) if several else ()), "item", "kind", "what was found", "sure")
+            columns = (*(("system",) if several else ()), "item", "kind", "finding", "confidence")
             tables.append(Table(columns, body, text_columns=frozenset(range(len(columns) - 1))))
         return tables
 
     def notes(self) -> list[Note]:
-        listed = [finding for _, _, finding in self.listed()]
-        counts = Counter(finding.effect for finding in listed)
-        total = sum(len(pairs) for pairs in self.checked.values())
-        said = ", ".join(f"{counts[effect]} {effect}" for effect in EFFECTS if counts[effect]) or "nothing"
-        notes = [Note(f"{counted(total, 'output')} checked: {said}. What was lost is weighed, not an error in itself.")]
+        findings = [finding for _, _, finding in self.list_findings()]
+        counts = Counter(finding.effect for finding in findings)
+        total = sum(len(pairs) for pairs in self.by_system.values())
+        summary = ", ".join(f"{counts[effect]} {effect}" for effect in EFFECTS if counts[effect]) or "nothing"
+        notes = [Note(f"{count_noun(total, 'output')} checked: {summary}. A loss is not an error in itself.")]
         harmful = sum(counts[effect] for effect in HARMS)
-        if harmful > SHOWN:
-            notes.append(Note(f"The first {SHOWN} of {harmful:,} findings are shown; --json and --csv have all."))
-        return [*self.remarks, *notes, *self._foreign()]
-
-    def _foreign(self) -> Iterator[Note]:
-        """Said of texts in another language: what was not looked at."""
-        for system, pairs in self.checked.items():
+        if harmful > MAX_ROWS:
+            notes.append(Note(f"The first {MAX_ROWS} of {harmful:,} findings are shown; --json and --csv have all."))
+        for system, pairs in self.by_system.items():
             ids = tuple(self.evalset.ids[item] for item, pair in enumerate(pairs) if not pair.english)
             if ids:
                 message = (
-                    f"{label(system)}: {counted(len(ids), 'pair')} not in English. There only numbers, dates and names "
-                    "were compared; negations, relations and claims were not."
+                    f"{label(system)}: {count_noun(len(ids), 'pair')} not in English. Only numbers, dates and names "
+                    "were compared there, not negations, relations and statements."
                 )
-                yield Note(message, kind="warning", code="facts-not-english", where=label(system), ids=ids[:20])
+                notes.append(Note(message, kind="warning", code="facts-not-english", where=label(system), ids=ids[:20]))
+        return [*self.remarks, *notes]
 
 
-def _places(spans: Sequence[tuple[int, int]]) -> str:
+def _format_spans(spans: Sequence[tuple[int, int]]) -> str:
     return " ".join(f"{start}-{end}" for start, end in spans)
 
 
@@ -171,9 +170,9 @@ def facts(
 ) -> FactChecks:
     """Check every output against its source.
 
-    ``ignore`` are words or patterns that are no finding ("NATO", "[A-Z]{2,}"); ``parser="spacy"`` lets spaCy say which
-    words are names. ``least`` is how sure a finding must be to be reported, from 0.2 on; numbers count all of them. The
-    risk takes in what the ``model`` says that reads source and output together; ``model=None`` is rules alone.
+    ``ignore`` lists words or patterns to leave out ("NATO", "[A-Z]{2,}"). With ``parser="spacy"``, spaCy decides which
+    words are names. ``least`` is the confidence from which a finding is listed, at least 0.2; rates count all findings.
+    The ``model`` reads source and output together and adds to the risk; ``model=None`` uses rules alone.
     """
     inputs = read_texts(
         data,
@@ -189,26 +188,20 @@ def facts(
         unit=unit,
     )
     if not inputs.evalset.has_sources:
-        raise BadInput("Facts are those of the sources, and no sources were given.")
+        raise BadInput("Facts are compared with the sources, but there are none. Pass sources=.")
     check_number("least", least, LEAST, 1)
-    settings = CheckSettings(ignore=ignore if isinstance(ignore, str) else "|".join(ignore), parser=parser, model=model)
-    settings.check()
+    metric = Facts(ignore if isinstance(ignore, str) else "|".join(ignore), parser, model)
     inputs.evalset.check(inputs.outputs)
     pairs = len(inputs.evalset) * len(inputs.outputs)
     with progress("checking facts", total=pairs, unit="outputs") as tell:
-        systems = _checked(inputs, settings, tell)
-    return FactChecks(inputs.evalset, dict(inputs.outputs), systems, settings, least, inputs.notes)
-
-
-def _checked(inputs: Texts, settings: CheckSettings, tell: Any) -> dict[str, tuple[Checked, ...]]:
-    """By system; every item with all its outputs at once, so that its source is read once."""
-    systems = list(inputs.outputs)
-    checked: list[Checked] = []
-    step = max(1, _PART // max(1, len(systems)))
-    for start in range(0, len(inputs.evalset), step):
-        sources = inputs.evalset.sources[start : start + step]
-        outputs = zip(*(inputs.outputs[system][start : start + step] for system in systems), strict=True)
-        texts = [text for of_item in outputs for text in of_item]
-        checked += check_pairs([source for source in sources for _ in systems], texts, settings)
-        tell(len(texts))
-    return {system: tuple(checked[at :: len(systems)]) for at, system in enumerate(systems)}
+        # Every item with all its outputs at once, so that its source is read once.
+        checks: list[PairCheck] = []
+        step = max(1, _PART // max(1, len(inputs.outputs)))
+        for start in range(0, len(inputs.evalset), step):
+            batch = slice(start, start + step)
+            by_item = zip(*(lines[batch] for lines in inputs.outputs.values()), strict=True)
+            texts = [text for outputs_of_item in by_item for text in outputs_of_item]
+            checks += metric.check([source for source in inputs.evalset.sources[batch] for _ in inputs.outputs], texts)
+            tell(len(texts))
+    systems = {system: tuple(checks[at :: len(inputs.outputs)]) for at, system in enumerate(inputs.outputs)}
+    return FactChecks(inputs.evalset, dict(inputs.outputs), systems, metric, least, inputs.notes)

@@ -1,164 +1,190 @@
-"""Check pairs of texts: every rule on every pair, what is to be ignored left out, and the risk that all of it makes."""
+"""Checks of pairs of texts: the findings of all rules, the risk that follows from them, and the metric ``facts``."""
 
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
 from plainly.core.errors import BadInput, BadSpec
-from plainly.factcheck.finding import HARMS, FactFinding
-from plainly.factcheck.polarity import check_modality, check_polarity
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Floats, Metric, Needs, ratio
 from plainly.factcheck.proper_names import check_names
 from plainly.factcheck.quantities import check_amounts
-from plainly.factcheck.reading import Matched, matched
-from plainly.factcheck.reversals import check_turned
-from plainly.factcheck.statements import check_claims, novelty
+from plainly.factcheck.reading import HARMS, FactFinding, MatchedPair, match_pairs
+from plainly.factcheck.reversals import check_modality, check_polarity, check_reversals
+from plainly.factcheck.statements import check_added, check_lost, measure_novelty
 from plainly.learned import encoder
 
-Check = Callable[[Matched], Iterator[FactFinding]]
+Check = Callable[[MatchedPair], Iterator[FactFinding]]
 LANGUAGE_FREE: tuple[Check, ...] = (check_amounts, check_names)
-ENGLISH: tuple[Check, ...] = (*LANGUAGE_FREE, check_polarity, check_modality, check_turned, check_claims)
-LEAST = 0.2  # how sure a finding must be to count at all
+ENGLISH: tuple[Check, ...] = (*LANGUAGE_FREE, check_polarity, check_modality, check_reversals, check_added, check_lost)
+LEAST = 0.2  # the confidence from which a finding counts at all
 _CHUNK = 1000
 MODEL = encoder.JUDGE
 _HEAD = "fact"
-_SOUND = 0.15  # what the model says of most of what people wrote for ASSET's validation part: counts as nothing
-_BELIEVED = 0.5  # how much of what the model says is taken for the truth
-_MOST_DOUBT, _DOUBT_AT_NONE, _DOUBT_BY_SHARE = 0.5, 3.71, 12.6
+_NEUTRAL = 0.15  # the model's probability for most references of ASSET's validation set; counts as no risk
+_MODEL_WEIGHT = 0.5  # the share of the model's probability that counts
+_MAX_DOUBT, _DOUBT_AT_NONE, _DOUBT_BY_SHARE = 0.5, 3.71, 12.6
 
 
 @dataclass(frozen=True)
-class CheckSettings:
-    """What is left out (a pattern: words with | between them), which spaCy pipeline tells names, which model judges.
-
-    Without a model there are rules alone.
-    """
-
-    ignore: str = ""
-    parser: str = ""
-    model: str | None = None
-
-    def check(self) -> None:
-        """Raise unless the pattern is one."""
-        ignoring(self.ignore)
-
-
-PLAIN = CheckSettings()
-
-
-@dataclass(frozen=True)
-class Checked:
-    """What was found in one pair, and the risk that a fact was changed, flipped or added."""
+class PairCheck:
+    """The findings in one pair and the risk that a fact was changed, flipped or added."""
 
     findings: tuple[FactFinding, ...]
     risk: float
-    doubt: float = 0.0  # the risk that no finding names: how likely new words are to say something else
+    doubt: float = 0.0  # the risk in new words that no finding covers
     english: bool = True
     source_words: int = 1
     output_words: int = 1
 
     @property
     def faithful(self) -> bool:
-        """Whether no fact was changed, flipped or added; who says nothing is not faithful."""
+        """Whether no fact was changed, flipped or added; an output without words is not faithful."""
         return self.output_words > 0 and not any(finding.harms for finding in self.findings)
 
-    def expected(self, effect: str) -> float:
-        """How many findings of an effect are to be expected, by how sure each is; of what was lost, its weight."""
+    def expect(self, effect: str) -> float:
+        """Return the expected number of findings with an effect, by their confidence; for losses, their weight."""
         if effect == "lost":
             return min(1.0, sum(finding.weight for finding in self.findings if finding.effect == effect))
-        named = sum(finding.sure for finding in self.findings if finding.effect == effect)
-        return named + self.doubt if effect == "added" else named
+        total = sum(finding.sure for finding in self.findings if finding.effect == effect)
+        return total + self.doubt if effect == "added" else total
 
 
-def check_pairs(sources: Sequence[str], outputs: Sequence[str], settings: CheckSettings = PLAIN) -> list[Checked]:
-    """Every pair, in order."""
-    ignored = ignoring(settings.ignore)
+def check_pairs(
+    sources: Sequence[str], outputs: Sequence[str], *, ignore: str = "", parser: str = "", model: str | None = None
+) -> list[PairCheck]:
+    """Check every pair, in order. ``ignore`` is a pattern of words to leave out; ``model=None`` uses rules alone."""
+    pattern = compile_ignored(ignore)
     pairs = list(zip(sources, outputs, strict=True))
-    results: dict[tuple[str, str], Checked] = {}
+    results: dict[tuple[str, str], PairCheck] = {}
     for start in range(0, len(pairs), _CHUNK):
         new = [pair for pair in dict.fromkeys(pairs[start : start + _CHUNK]) if pair not in results]
-        for number, pair in matched([source for source, _ in new], [output for _, output in new], settings.parser):
-            results[new[number]] = _checked(pair, ignored)
-    checked = [results[pair] for pair in pairs]
-    return _judged(checked, sources, outputs, settings.model) if settings.model is not None else checked
-
-
-def _judged(checked: Sequence[Checked], sources: Sequence[str], outputs: Sequence[str], model: str) -> list[Checked]:
-    """The same with the model's probability that a fact is not the source's added to the risk; English only.
-
-    The model names no words, so it makes no findings. Of ASSET's references it gives one half or more to every sixth,
-    most of which are right; hence only a part of its probability counts.
-    """
+        for number, pair in match_pairs([source for source, _ in new], [output for _, output in new], parser):
+            results[new[number]] = _check_pair(pair, pattern)
+    checks = [results[pair] for pair in pairs]
+    if model is None:
+        return checks
+    # The model's probability that a fact differs adds to the risk, in English only. It locates no words, so it makes no
+    # findings. One in six ASSET references gets one half or more, and most of these are right, so only a part counts.
     judge = encoder.load(model)
     if _HEAD not in judge.heads:
-        raise BadInput(f"{model} has no head {_HEAD!r}. Leave model= out, or write model=none for rules alone.")
-    values = judge.readings(list(zip(sources, outputs, strict=True))).values[:, judge.heads.index(_HEAD)]
-    # NaN is a pair with a text that has no word.
-    risks = np.clip((np.nan_to_num(values, nan=0.0) - _SOUND) / (1 - _SOUND), 0.0, 1.0)
+        raise BadInput(f"{model} has no head {_HEAD!r}. Leave out model=, or pass model=none to use rules alone.")
+    values = judge.readings(pairs).values[:, judge.heads.index(_HEAD)]
+    # NaN is a pair with an empty text.
+    risks = np.clip((np.nan_to_num(values, nan=0.0) - _NEUTRAL) / (1 - _NEUTRAL), 0.0, 1.0)
     return [
-        replace(pair, risk=1 - (1 - pair.risk) * (1 - _BELIEVED * float(risk))) if pair.english else pair
-        for pair, risk in zip(checked, risks, strict=True)
+        replace(pair, risk=1 - (1 - pair.risk) * (1 - _MODEL_WEIGHT * float(risk))) if pair.english else pair
+        for pair, risk in zip(checks, risks, strict=True)
     ]
 
 
-def _checked(pair: Matched, ignored: re.Pattern[str] | None) -> Checked:
-    sizes = pair.source.size, pair.output.size
+def _check_pair(pair: MatchedPair, pattern: re.Pattern[str] | None) -> PairCheck:
+    sizes = pair.source.word_count, pair.output.word_count
     if sizes[0] and not sizes[1]:
         everything = pair.finding("lost", "claim", 1.0, range(len(pair.source)), [])
-        return Checked((everything,), 1.0, 0.0, pair.english, *sizes)
+        return PairCheck((everything,), 1.0, 0.0, pair.english, *sizes)
     checks = ENGLISH if pair.english else LANGUAGE_FREE
-    findings = _once([finding for check in checks for finding in check(pair) if finding.sure >= LEAST])
-    if ignored is not None:
-        findings = [finding for finding in findings if not _ignored(finding, ignored)]
-    doubt = doubtful(novelty(pair)) if pair.english else 0.0
-    return Checked(tuple(findings), 1 - (1 - combined(findings)) * (1 - doubt), doubt, pair.english, *sizes)
+    findings = _drop_repeats([finding for check in checks for finding in check(pair) if finding.sure >= LEAST])
+    if pattern is not None:
+        findings = [
+            finding
+            for finding in findings
+            if not any(
+                words and pattern.fullmatch(words.strip()) for words in (finding.source_words, finding.output_words)
+            )
+        ]
+    doubt = estimate_doubt(measure_novelty(pair)) if pair.english else 0.0
+    # The risk by rules alone: that at least one of their findings is right.
+    risk = 1 - math.prod(1 - finding.sure for finding in findings if finding.effect in HARMS)
+    return PairCheck(tuple(findings), 1 - (1 - risk) * (1 - doubt), doubt, pair.english, *sizes)
 
 
-def doubtful(new_words: float) -> float:
-    """The risk that lies in new words alone, by their share: fitted where no rule finds anything, never over a half.
+def estimate_doubt(new_words: float) -> float:
+    """Estimate the risk in new words alone from their share, at most one half, where no rule finds anything.
 
-    Fitted to OneStopEnglish's pairs as they are and with wrong words or another sentence's phrase put in, and to the
-    sentences and their opposites in CANNOT, as if one in ten were wrong.
+    Fitted to OneStopEnglish pairs as they are and with wrong words or a phrase of another sentence inserted, and to the
+    sentences and their opposites in CANNOT, assuming that one in ten is wrong.
     """
-    return _MOST_DOUBT / (1 + math.exp(_DOUBT_AT_NONE - _DOUBT_BY_SHARE * new_words))
+    return _MAX_DOUBT / (1 + math.exp(_DOUBT_AT_NONE - _DOUBT_BY_SHARE * new_words))
 
 
-def combined(findings: Sequence[FactFinding]) -> float:
-    """The risk by the rules alone: that at least one of their findings is right."""
-    safe = 1.0
-    for finding in findings:
-        if finding.effect in HARMS:
-            safe *= 1 - finding.sure
-    return 1 - safe
-
-
-def _once(findings: Sequence[FactFinding]) -> list[FactFinding]:
-    """In the order of the output; a claim that is added only because of a new name or number counts once."""
-    sharp = [span for finding in findings if finding.harms and finding.kind != "claim" for span in finding.output]
-    kept = []
+def _drop_repeats(findings: Sequence[FactFinding]) -> list[FactFinding]:
+    """Sort findings by output position; halve a claim's confidence for each new name or number that explains it."""
+    precise = [span for finding in findings if finding.harms and finding.kind != "claim" for span in finding.output]
+    remaining = []
     for finding in dict.fromkeys(findings):
         if finding.kind == "claim" and finding.effect == "added":
-            inside = sum(1 for start, end in sharp for a, b in finding.output if a <= start and end <= b)
+            inside = sum(1 for start, end in precise for a, b in finding.output if a <= start and end <= b)
             finding = replace(finding, sure=finding.sure * 0.5**inside)
             if finding.sure < LEAST:
                 continue
-        kept.append(finding)
-    return sorted(kept, key=lambda finding: (finding.output or ((1 << 30, 0),), finding.source))
+        remaining.append(finding)
+    return sorted(remaining, key=lambda finding: (finding.output or ((1 << 30, 0),), finding.source))
 
 
 @lru_cache(maxsize=64)
-def ignoring(pattern: str) -> re.Pattern[str] | None:
-    """The words or patterns that are to be ignored, with | between them."""
+def compile_ignored(pattern: str) -> re.Pattern[str] | None:
+    """Compile the words or patterns to ignore, separated by |."""
     if not pattern:
         return None
     try:
         return re.compile(rf"(?:{pattern})", re.IGNORECASE)
     except re.error as error:
-        raise BadSpec(f"ignore={pattern!r} is not a pattern: {error}. Write words with | between them.") from None
+        raise BadSpec(f"ignore={pattern!r} is not a regular expression: {error}. Separate words with |.") from None
 
 
-def _ignored(finding: FactFinding, pattern: re.Pattern[str]) -> bool:
-    return any(words and pattern.fullmatch(words.strip()) for words in (finding.source_words, finding.output_words))
+@dataclass(frozen=True, repr=False)
+class Facts(Metric):
+    """The percentage of outputs in which no fact was changed, reversed or added.
+
+    ``faithful`` is the percentage of outputs without a probable finding of harm. ``risk`` is the average risk (0 to 1)
+    that a fact was changed, flipped or added. ``changed``, ``flipped`` and ``added`` are the expected numbers of such
+    findings in 100 outputs, each counted by its confidence; ``lost`` is the percentage of the sources' content that
+    the outputs leave out, with more weight on names and numbers. An output without words is not faithful. ``ignore`` is
+    a pattern of words to leave out (``ignore=NATO|EU``); ``parser=spacy`` or the name of a spaCy pipeline decides which
+    words are names; ``model=none`` uses rules alone, without the model that reads source and output together. English;
+    in other languages only numbers, dates and names.
+    """
+
+    ignore: str = ""
+    parser: str = ""
+    model: str | None = MODEL
+
+    name: ClassVar[str] = "facts"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    outputs: ClassVar[tuple[str, ...]] = ("faithful", "risk", "changed", "flipped", "added", "lost")
+    main_outputs: ClassVar[tuple[str, ...]] = outputs
+    packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
+    learned: ClassVar[bool] = True
+    batch_tolerance: ClassVar[float] = 1e-3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        compile_ignored(self.ignore)
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        return count_rows(self.check(evalset.sources, outputs))
+
+    def check(self, sources: Sequence[str], outputs: Sequence[str]) -> list[PairCheck]:
+        """Check every pair with the parameters of this metric."""
+        return check_pairs(sources, outputs, ignore=self.ignore, parser=self.parser, model=self.model)
+
+    def score(self, totals: Floats) -> Floats:
+        shares = ratio(totals[..., :6], totals[..., 6:])
+        values: Floats = shares * np.array([100.0, 1.0, 100.0, 100.0, 100.0, 100.0])
+        return values
+
+
+def count_rows(checks: Sequence[PairCheck]) -> Floats:
+    """Return a row per pair: faithful, risk, changed, flipped, added, lost, and whether the source has words."""
+    table = np.zeros((len(checks), 7))
+    for at, pair in enumerate(checks):
+        if pair.source_words:
+            amounts = [pair.expect(effect) for effect in ("changed", "flipped", "added", "lost")]
+            table[at] = (pair.faithful, pair.risk, *amounts, 1.0)
+    return table

@@ -1,7 +1,7 @@
-"""Numbers, amounts, dates and codes: read from a text, whatever way they are written, and compared with a source's.
+"""Numbers, amounts, dates and codes in any notation, compared with those of the source.
 
 Digits, number words (read by text2num), scales ("1.5 million"), fractions, percentages, money, units, ordinals, years,
-decades, centuries, days and months have a value. An output's quantity is then the same as one of the source, a harmless
+decades, centuries, days and months have a value. A quantity of an output is the same as one of the source, a harmless
 variant of it (rounded, converted, less exact, computed), changed, or new.
 """
 
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
 
-from plainly.factcheck.finding import FactFinding, Span
-from plainly.factcheck.reading import Matched, ReadText, vocabulary
+from plainly.factcheck.reading import FactFinding, MatchedPair, ReadText, Span, vocabulary
 from plainly.text.lexicon import KIND
 
 _NUMBERS: dict[str, str] = vocabulary()["numbers"]
@@ -35,7 +34,7 @@ _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _WORD = "|".join((*_CARDINALS, *_TENS))
 _DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|(?<![\w.])\.\d+"
 _MENTION = re.compile(
-    # Nothing begins inside a word but digits: looked at first, because most places are inside words.
+    # Only digits begin inside a word. Checked first, because most positions are inside words.
     rf"""
     (?:(?<!\w)(?=\S|\A)|(?=[\d½⅓⅔¼¾⅛]))(?:
     (?P<iso>\b\d{{4}}-\d{{2}}-\d{{2}}\b)
@@ -80,13 +79,13 @@ _WEEKDAY = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b")
 _ROMAN_WORD = re.compile(rf"\b(?:{'|'.join(sorted(_ROMAN, key=len, reverse=True))})\b")
 
 _PLAIN = frozenset({"count", "ordinal", "year", "special", "roman", "fraction"})
-_EXACT = 1e-6  # how far apart, relatively, two values that are the same may be
-_NEARBY = 64  # how many of the source's numbers a new one is compared with: in a long text, those around its place
+_EXACT = 1e-6  # the relative difference up to which two values are the same
+_NEARBY = 64  # how many numbers of the source a new one is compared with: the nearest in a long text
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A value in a text. ``kind`` says what sort of number it is, ``unit`` what it is a number of, if known."""
+    """A value in a text. ``kind`` is the sort of number, ``unit`` what it measures, if known."""
 
     span: Span
     value: float
@@ -103,7 +102,7 @@ class Quantity:
 
     @property
     def weak(self) -> bool:
-        """Whether it is often no number at all: "one", "a first", "both"."""
+        """Whether it is often not a number at all: "one", "a first", "both"."""
         return self.words and (self.value in (0.0, 1.0) or self.kind in ("special", "ordinal", "fraction", "roman"))
 
     @property
@@ -123,17 +122,17 @@ def _units() -> dict[str, tuple[str, float]]:
 
 @lru_cache(maxsize=50_000)
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """All quantities of a text, in its order."""
-    return tuple(sorted(_read(text), key=lambda quantity: quantity.span))
+    """Return all quantities of a text, in order."""
+    return tuple(sorted(_find_quantities(text), key=lambda quantity: quantity.span))
 
 
-def _read(text: str) -> Iterator[Quantity]:
+def _find_quantities(text: str) -> Iterator[Quantity]:
     spans: list[Span] = []
     for mention in _MENTION.finditer(text):
         if spans and mention.start() < spans[-1][1]:  # a quantity may reach further than its match
             continue
         kind = mention.lastgroup or ""
-        for quantity in _calendar(mention) if kind in ("iso", "slashed") else [_quantity(text, kind, mention)]:
+        for quantity in _read_date(mention) if kind in ("iso", "slashed") else [_to_quantity(text, kind, mention)]:
             if quantity is not None:
                 spans.append(quantity.span)
                 yield quantity
@@ -151,8 +150,8 @@ def _read(text: str) -> Iterator[Quantity]:
         yield Quantity(roman.span(), _ROMAN[roman[0]], "roman", words=True, text=roman[0])
 
 
-def _quantity(text: str, kind: str, mention: re.Match[str]) -> Quantity | None:
-    """The quantity behind a match, with what follows it: a scale, a percent sign, a unit."""
+def _to_quantity(text: str, kind: str, mention: re.Match[str]) -> Quantity | None:
+    """Return the quantity behind a match, including the scale, percent sign or unit that follows."""
     word, span = mention[0], mention.span()
     lower, end = word.lower(), mention.end()
     match kind:
@@ -180,17 +179,19 @@ def _quantity(text: str, kind: str, mention: re.Match[str]) -> Quantity | None:
                 return Quantity(span, value, "year", text=word)
             return Quantity(span, value + 1900 if value < 100 else value, "decade", text=word)
         case "century":
-            return Quantity(span, _position(lower), "century", text=word)
+            return Quantity(span, _ordinal_value(lower), "century", text=word)
         case "ordinal":
             return Quantity(span, float(_digits(word)), "ordinal", text=word)
         case "code":
-            return Quantity(span, hash_of(lower), "code", text=word)
+            # Equal for equal codes: A320, MP3.
+            value = float(sum(ord(character) * 31**place for place, character in enumerate(lower[:10])))
+            return Quantity(span, value, "code", text=word)
         case "glyph":
             return Quantity(span, _GLYPHS[word], "fraction", text=word)
         case "special":
             return Quantity(span, _SPECIAL[lower], "special", words=True, text=word)
         case "position":
-            return Quantity(span, _position(lower), "ordinal", words=True, text=word)
+            return Quantity(span, _ordinal_value(lower), "ordinal", words=True, text=word)
         case "fraction":
             *before, part_name = re.split(r"[-\s]+", lower)
             value = {"two": 2, "three": 3}.get(before[0] if before else "", 1) * _SPECIAL[part_name]
@@ -199,11 +200,11 @@ def _quantity(text: str, kind: str, mention: re.Match[str]) -> Quantity | None:
                 word = text[mention.start() : scale.end()]
                 return Quantity((mention.start(), scale.end()), value, "count", words=True, text=word)
             return Quantity(span, value, "fraction", words=True, text=word)
-    return _amount(text, *span, in_words=kind == "words")
+    return _read_amount(text, *span, in_words=kind == "words")
 
 
-def _calendar(match: re.Match[str]) -> Iterator[Quantity]:
-    """A date in figures: day and month, in either order where both are possible, and the year."""
+def _read_date(match: re.Match[str]) -> Iterator[Quantity]:
+    """Read a date in figures: day and month, in either order where both are possible, and the year."""
     parts = re.split(r"[-/.]", match[0])
     year, first, second = parts if len(parts[0]) == 4 else (parts[2], *parts[:2])
     full = int(year) if len(year) == 4 else 1900 + int(year) if int(year) > 30 else 2000 + int(year)
@@ -213,10 +214,10 @@ def _calendar(match: re.Match[str]) -> Iterator[Quantity]:
     yield Quantity((match.end() - len(year), match.end()), float(full), "year", text=match[0])
 
 
-def _amount(text: str, start: int, end: int, *, in_words: bool) -> Quantity | None:
+def _read_amount(text: str, start: int, end: int, *, in_words: bool) -> Quantity | None:
     word = text[start:end]
     symbol = re.match(r"((?:US|A|C|NZ)?[$£€¥])\s?", word)
-    value = _spelled(word.lower()) if in_words else float(re.sub(r"[^\d.]", "", word))
+    value = _parse_words(word.lower()) if in_words else float(re.sub(r"[^\d.]", "", word))
     if value is None:
         return None
     if len(word) == 2 and not in_words and (since := _YEAR_BEFORE.search(text, max(0, start - 9), start)):
@@ -235,32 +236,30 @@ def _amount(text: str, start: int, end: int, *, in_words: bool) -> Quantity | No
         unit, end = "share", percent.end()
     elif (following := _UNIT.match(text, end)) and not (in_words and value == 1):
         name = (re.sub(r"[\s.]+", "-", following[1].lower()) if following[1] else "") + following[2].lower()
-        short = len(following[2]) <= 2 and following[2].islower() and text[end : end + 1] == " "
-        if name in _units() and name not in ("in", "second", "a") and not (name == "t" or (name == "m" and not short)):
+        is_short = len(following[2]) <= 2 and following[2].islower() and text[end : end + 1] == " "
+        if (
+            name in _units()
+            and name not in ("in", "second", "a")
+            and not (name == "t" or (name == "m" and not is_short))
+        ):
             unit, factor = _units()[name]
             end = following.end()
-    year = not unit and not scaled and not in_words and len(word) == 4 and word.isdigit() and 1000 <= value <= 2100
-    return Quantity((start, end), value, "year" if year else "count", unit, factor, about, in_words, text[start:end])
+    is_year = not unit and not scaled and not in_words and len(word) == 4 and word.isdigit() and 1000 <= value <= 2100
+    return Quantity((start, end), value, "year" if is_year else "count", unit, factor, about, in_words, text[start:end])
 
 
-def hash_of(code: str) -> float:
-    """A value for a code (A320, MP3), equal for equal codes."""
-    return float(sum(ord(character) * 31**place for place, character in enumerate(code[:10])))
-
-
-def _position(word: str) -> float:
-    digits = _digits(word)
-    return float(digits) if digits else float(_ORDINAL.get(re.sub(r"\s+", "-", word), 0))
+def _ordinal_value(word: str) -> float:
+    return float(_digits(word) or _ORDINAL.get(re.sub(r"\s+", "-", word), 0))
 
 
 @lru_cache(maxsize=10_000)
-def _spelled(words: str) -> float | None:
-    """The value of number words."""
+def _parse_words(words: str) -> float | None:
+    """Return the value of number words."""
     from text_to_num import text2num
 
     bare = re.sub(r"^(?:a|an)\s+", "one ", words)
     if bare.split()[0].split("-")[0] in _SCALES:
-        return None if bare == words and " " not in bare else _spelled(f"one {bare}")
+        return None if bare == words and " " not in bare else _parse_words(f"one {bare}")
     for attempt in (bare, bare.replace("-", " "), bare.replace(" and ", " ")):
         try:
             return float(text2num(attempt, "en"))
@@ -277,40 +276,43 @@ def _spelled(words: str) -> float | None:
     return None
 
 
-def check_amounts(pair: Matched) -> Iterator[FactFinding]:
-    """What happened to every quantity of the output."""
+def check_amounts(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Classify every quantity in the output."""
     sources, outputs = quantities(pair.source.text), quantities(pair.output.text)
     if not outputs:
         return
-    by_value = _Sorted([quantity.value for quantity in sources])
+    by_value = _SortedValues([quantity.value for quantity in sources])
     equals: dict[tuple[str, float, str], list[Quantity]] = {}
     open_outputs = []
     for quantity in outputs:
         key = quantity.kind, quantity.value, quantity.text
         if key not in equals:
-            candidates = (sources[at] for at in by_value.near(*_readings(quantity)))
-            equals[key] = [other for other in candidates if _equal(quantity, other)]
+            candidates = (sources[at] for at in by_value.find_near(*_possible_values(quantity)))
+            equals[key] = [other for other in candidates if _is_equal(quantity, other)]
         if equals[key]:
-            yield from _same(pair, quantity, equals[key])
+            yield from _check_equal(pair, quantity, equals[key])
         else:
             open_outputs.append(quantity)
     free = set(sources).difference(*equals.values())
     first = any(token == "I" and at not in pair.source.firsts for at, token in enumerate(pair.source.tokens))
     for quantity in open_outputs:
         if not (first and quantity.value == 1):  # World War I and World War 1
-            yield from _unequal(pair, quantity, _nearby(pair, quantity, sources), free)
-    yield from _exchanged(pair, sources, outputs)
+            place = quantity.span[0] * len(pair.source.text) / len(pair.output.text)
+            middle = bisect_left(sources, place, key=lambda other: other.span[0])
+            start = max(0, min(middle - _NEARBY // 2, len(sources) - _NEARBY))
+            yield from _check_unequal(pair, quantity, sources[start : start + _NEARBY], free)
+    yield from _find_exchanges(pair, sources, outputs)
 
 
-class _Sorted:
-    """Values that can be asked for what is near one, so that many numbers in a long text take no square of time."""
+class _SortedValues:
+    """Sorted values with fast search, so that time is not quadratic in the numbers of a long text."""
 
     def __init__(self, values: Sequence[float]):
         self.order = sorted(range(len(values)), key=values.__getitem__)
         self.values = [values[at] for at in self.order]
 
-    def near(self, *values: float) -> list[int]:
-        """The places of all that may be equal to one of these, in the order of the text."""
+    def find_near(self, *values: float) -> list[int]:
+        """Return the positions of all values that may equal one of these, in the order of the text."""
         places: set[int] = set()
         for value in values:
             margin = 2 * _EXACT * max(abs(value), 1e-9)
@@ -319,15 +321,8 @@ class _Sorted:
         return sorted(places)
 
 
-def _nearby(pair: Matched, quantity: Quantity, sources: Sequence[Quantity]) -> Sequence[Quantity]:
-    place = quantity.span[0] * len(pair.source.text) / len(pair.output.text)
-    middle = bisect_left(sources, place, key=lambda other: other.span[0])
-    start = max(0, min(middle - _NEARBY // 2, len(sources) - _NEARBY))
-    return sources[start : start + _NEARBY]
-
-
-def _readings(quantity: Quantity) -> tuple[float, ...]:
-    """The values that a number may stand for: "3/4" is a fraction or one of two days."""
+def _possible_values(quantity: Quantity) -> tuple[float, ...]:
+    """Return the values that a number may stand for: "3/4" is a fraction or one of two days."""
     if quantity.kind == "fraction" and "/" in quantity.text:
         month, day = map(int, quantity.text.split("/"))
         return quantity.value, month * 100 + day, day * 100 + month
@@ -336,144 +331,143 @@ def _readings(quantity: Quantity) -> tuple[float, ...]:
     return (quantity.value,)
 
 
-def _equal(quantity: Quantity, other: Quantity) -> bool:
-    """Whether a number of the source has the same value."""
+def _is_equal(quantity: Quantity, other: Quantity) -> bool:
+    """Return whether a number of the source has the same value."""
     kinds = {quantity.kind, other.kind}
     if (quantity.kind == "fraction" and other.kind == "day" and "/" in quantity.text) or (
         "either" in kinds and kinds <= {"either", "day"}
     ):
-        return other.value in _readings(quantity)
-    return (len(kinds) == 1 or kinds <= _PLAIN) and _close(quantity.value, other.value)
+        return other.value in _possible_values(quantity)
+    return (len(kinds) == 1 or kinds <= _PLAIN) and _is_close(quantity.value, other.value)
 
 
-def _same(pair: Matched, quantity: Quantity, others: Sequence[Quantity]) -> Iterator[FactFinding]:
-    """An equal number: of the same unit, or not; written in the same way, or not."""
+def _check_equal(pair: MatchedPair, quantity: Quantity, others: Sequence[Quantity]) -> Iterator[FactFinding]:
+    """Compare the unit and the notation of an equal number."""
     units = {other.unit for other in others}
     if {quantity.unit, *units} <= {"sterling", "mass"} and "pound" in (quantity.text + "".join(o.text for o in others)):
         return  # £5 and 5 pounds
     spans = (others[0].span,), (quantity.span,)
     scales = {other.scale for other in others if other.unit == quantity.unit}
-    written = {form for other in others for form in (other.text.lower(), other.text.lower().strip("the "))}
+    forms = {form for other in others for form in (other.text.lower(), other.text.lower().strip("the "))}
     if quantity.unit and quantity.unit not in units and "" not in units:
         sure = 0.4 if "temperature" in (quantity.unit, others[0].unit) else 0.8
-        yield pair.at_spans("changed", "unit", sure, *spans)
-    elif quantity.unit and scales and not any(_close(scale, quantity.scale) for scale in scales):
-        yield pair.at_spans("changed", "unit", 0.85, *spans)
-    elif quantity.text.lower() not in written and not quantity.weak:
-        yield pair.at_spans("harmless", "notation", 1.0, *spans)
+        yield pair.span_finding("changed", "unit", sure, *spans)
+    elif quantity.unit and scales and not any(_is_close(scale, quantity.scale) for scale in scales):
+        yield pair.span_finding("changed", "unit", 0.85, *spans)
+    elif quantity.text.lower() not in forms and not quantity.weak:
+        yield pair.span_finding("harmless", "notation", 1.0, *spans)
 
 
-def _unequal(
-    pair: Matched, quantity: Quantity, sources: Sequence[Quantity], free: set[Quantity]
+def _check_unequal(
+    pair: MatchedPair, quantity: Quantity, sources: Sequence[Quantity], free: set[Quantity]
 ) -> Iterator[FactFinding]:
-    """A number that the source has not: rounded, converted, less exact, computed; or changed, or new."""
+    """Classify a number that the source does not have: rounded, converted, less exact, computed, changed or new."""
     for other in sources:
-        kind = _harmless(quantity, other)
-        if kind:
+        if kind := _classify_harmless(quantity, other):
             free.discard(other)
-            yield pair.at_spans("harmless", kind, 1.0, (other.span,), (quantity.span,))
+            yield pair.span_finding("harmless", kind, 1.0, (other.span,), (quantity.span,))
             return
-    if _computed(quantity, sources, pair):
-        yield pair.at_spans("harmless", "arithmetic", 0.6, (), (quantity.span,))
+    if _is_computed(quantity, sources, pair):
+        yield pair.span_finding("harmless", "arithmetic", 0.6, (), (quantity.span,))
         return
-    counterpart = _counterpart(pair, quantity, [other for other in sources if other in free])
+    counterpart = _find_counterpart(pair, quantity, [other for other in sources if other in free])
     what = "date" if quantity.is_date else "quantity" if quantity.unit else "number"
     tiny = quantity.words and quantity.value <= 2
     if counterpart is not None:
         free.remove(counterpart)
         sure = 0.92
         if quantity.weak or counterpart.weak or tiny:
-            sure = 0.6 if _in_place(pair, quantity, counterpart) else 0.35
-        yield pair.at_spans("changed", what, sure, (counterpart.span,), (quantity.span,))
+            sure = 0.6 if _is_in_place(pair, quantity, counterpart) else 0.35
+        yield pair.span_finding("changed", what, sure, (counterpart.span,), (quantity.span,))
     elif not quantity.weak and quantity.kind != "special":
         sure = 0.35 if tiny else 0.55 if quantity.words and quantity.value <= 10 else 0.9
-        yield pair.at_spans("added", what, sure, (), (quantity.span,))
+        yield pair.span_finding("added", what, sure, (), (quantity.span,))
 
 
-def _harmless(quantity: Quantity, other: Quantity) -> str:
-    """In what harmless way one number stands for another, if it does."""
+def _classify_harmless(quantity: Quantity, other: Quantity) -> str:
+    """Return the kind of harmless variation between two numbers, or an empty string."""
     a, b = other, quantity
     kinds = {a.kind, b.kind}
     if kinds <= {"year", "decade", "century", "count"} and kinds & {"decade", "century"}:
-        return _less_exact(a, b)
+        return _classify_less_exact(a, b)
     if a.kind == "day" and b.kind in ("ordinal", "count") and b.value == int(a.value) % 100:
         return "notation"
     if a.kind == "day" and b.kind == "month":
         return "precision" if int(a.value) // 100 * 100 == b.value else ""
     if kinds & {"day", "month", "clock", "code", "decade", "century", "weekday", "either"}:
-        coded = "code" in kinds and kinds <= {"code", "count"}
-        return "notation" if coded and _digits(a.text) == _digits(b.text) != "" else ""
+        is_code = "code" in kinds and kinds <= {"code", "count"}
+        return "notation" if is_code and _digits(a.text) == _digits(b.text) != "" else ""
     if a.unit == "share" and b.kind == "fraction" and abs(a.value / 100 - b.value) < 0.03:
-        return "rounding" if not _close(a.value / 100, b.value) else "notation"
+        return "rounding" if not _is_close(a.value / 100, b.value) else "notation"
     if b.unit == "share" and a.kind == "fraction" and abs(b.value / 100 - a.value) < 0.03:
         return "notation"
     if a.unit and a.unit == b.unit and a.scale != b.scale and a.unit != "temperature":
-        if _close(a.amount, b.amount, 0.001):
+        if _is_close(a.amount, b.amount, 0.001):
             return "notation"
-        return "conversion" if _close(a.amount, b.amount, 0.06) else ""
+        return "conversion" if _is_close(a.amount, b.amount, 0.06) else ""
     if a.unit == b.unit == "temperature" and any(
-        _close(b.value, value, 0.06) for value in (a.value * 1.8 + 32, (a.value - 32) / 1.8)
+        _is_close(b.value, value, 0.06) for value in (a.value * 1.8 + 32, (a.value - 32) / 1.8)
     ):
         return "conversion"
     if "ordinal" in kinds and kinds != {"ordinal"}:
         return ""
     if a.kind == "year" or b.kind == "year" or (a.unit and b.unit and a.unit != b.unit):
         return ""
-    return "rounding" if _rounded(a, b) else ""
+    return "rounding" if _is_rounded(a, b) else ""
 
 
-def _rounded(a: Quantity, b: Quantity) -> bool:
-    """Whether b is a rounded: close to it, and with fewer digits that count."""
+def _is_rounded(a: Quantity, b: Quantity) -> bool:
+    """Return whether b is a rounded: close to it, with fewer significant digits."""
     if not a.value or (a.value < 11 and float(a.value).is_integer()):
         return False
     nearness = abs(a.amount - b.amount) / abs(a.amount)
-    fewer = _significant(b.value) < _significant(a.value)
+    fewer = _count_significant(b.value) < _count_significant(a.value)
     return fewer and nearness <= (0.12 if b.about else 0.05 if b.value >= 100 else 0.08)
 
 
-def _significant(value: float) -> int:
+def _count_significant(value: float) -> int:
     digits = f"{value:.6f}".rstrip("0").rstrip(".") if not float(value).is_integer() else str(int(value)).rstrip("0")
     return len(digits.replace(".", "").lstrip("0")) or 1
 
 
-def _less_exact(a: Quantity, b: Quantity) -> str:
-    """1985 and the 1980s, the 20th century and the 1900s; "5th century" and "the 1400s" are not the same."""
+def _classify_less_exact(a: Quantity, b: Quantity) -> str:
+    """Compare years, decades and centuries: 1985 and the 1980s match, "5th century" and "the 1400s" do not."""
     if {a.kind, b.kind} == {"decade", "century"}:
         decade, century = (a, b) if a.kind == "decade" else (b, a)
         if decade.value // 100 + 1 != century.value:
             return ""
         return "notation" if decade.value % 100 == 0 else "precision" if b is century else ""
-    if b.kind in ("decade", "century") and a.kind in ("year", "count", "decade"):
-        if b.kind == "decade":
-            whole = b.value % 100 == 0 and a.value // 100 == b.value // 100
-            return "precision" if a.value // 10 == b.value // 10 or whole else ""
-        return "precision" if b.value in (a.value // 100 + 1, (a.value - 1) // 100 + 1) else ""
-    return ""
+    is_inside = False
+    if b.kind == "decade" and a.kind in ("year", "count", "decade"):
+        is_inside = a.value // 10 == b.value // 10 or (b.value % 100 == 0 and a.value // 100 == b.value // 100)
+    elif b.kind == "century" and a.kind in ("year", "count"):
+        is_inside = b.value in (a.value // 100 + 1, (a.value - 1) // 100 + 1)
+    return "precision" if is_inside else ""
 
 
-def _computed(quantity: Quantity, sources: Sequence[Quantity], pair: Matched) -> bool:
-    """Whether a number is a sum or a difference of two, or counts what the source lists."""
+def _is_computed(quantity: Quantity, sources: Sequence[Quantity], pair: MatchedPair) -> bool:
+    """Return whether a number is a sum or difference of two, or counts what the source lists."""
     if quantity.kind not in ("count", "special"):
         return False
     value = quantity.value
-    plain = [other.value for other in sources if other.kind in ("count", "year") and not other.weak]
-    for low, high in map(sorted, combinations(plain, 2) if value > 2 or not quantity.words else ()):
-        years = low >= 1000 and high <= 2100
+    values = [other.value for other in sources if other.kind in ("count", "year") and not other.weak]
+    for low, high in map(sorted, combinations(values, 2) if value > 2 or not quantity.words else ()):
+        are_years = low >= 1000 and high <= 2100
         if (
             (quantity.unit == "share" and high and abs(100 * low / high - value) <= 1.5)
-            or (value == high - low and (years or value > 10))
-            or (value == low + high and not years)
+            or (value == high - low and (are_years or value > 10))
+            or (value == low + high and not are_years)
         ):
             return True
-    listed = pair.source.tokens.count(",") + 1 + ("and" in pair.source.lower)
-    return quantity.words and 2 <= value <= min(9, listed)
+    list_length = pair.source.tokens.count(",") + 1 + ("and" in pair.source.lower)
+    return quantity.words and 2 <= value <= min(9, list_length)
 
 
-def _counterpart(pair: Matched, quantity: Quantity, free: Sequence[Quantity]) -> Quantity | None:
-    """The source's number in whose place this one stands: in the same gap, or of the same thing, or the last."""
+def _find_counterpart(pair: MatchedPair, quantity: Quantity, free: Sequence[Quantity]) -> Quantity | None:
+    """Return the number of the source that this one replaces: nearby, of the same thing, of the same kind."""
     gaps = pair.gaps
     own = {gaps[1][at] for at in pair.output.words_between(quantity.span)}
-    thing = _thing(pair.output, quantity)
+    thing = _counted_stem(pair.output, quantity)
     best, score = None, 0.0
     for other in free:
         if other.is_date != quantity.is_date and other.kind != "count":
@@ -481,7 +475,7 @@ def _counterpart(pair: Matched, quantity: Quantity, free: Sequence[Quantity]) ->
         words = pair.source.words_between(other.span)
         apart = min((abs(a - gaps[0][at]) for at in words for a in own), default=9)
         near = 2.0 / (1 + apart) if apart < 4 else 0.0
-        near += 1.5 if thing and thing == _thing(pair.source, other) else 0.0
+        near += 1.5 if thing and thing == _counted_stem(pair.source, other) else 0.0
         near += 0.6 if other.kind == quantity.kind else 0.0
         near += 0.5 if other.unit == quantity.unit != "" else 0.0
         near -= 0.8 if other.weak else 0.0
@@ -490,49 +484,55 @@ def _counterpart(pair: Matched, quantity: Quantity, free: Sequence[Quantity]) ->
     return best if score >= 0.5 else None
 
 
-def _in_place(pair: Matched, quantity: Quantity, other: Quantity) -> bool:
-    """Whether one number stands exactly where the other stood, and is of the same kind."""
+def _is_in_place(pair: MatchedPair, quantity: Quantity, other: Quantity) -> bool:
+    """Return whether one number stands exactly where the other stood and is of the same kind."""
     places = pair.source.words_between(other.span), pair.output.words_between(quantity.span)
     same_gap = {pair.gaps[0][at] for at in places[0]} & {pair.gaps[1][at] for at in places[1]}
     after = places[0][-1] + 1, places[1][-1] + 1
     before = places[0][0] - 1, places[1][0] - 1
-    kept = (after[0] < len(pair.source) and pair.forward[after[0]] == after[1]) or (
+    has_same_neighbour = (after[0] < len(pair.source) and pair.forward[after[0]] == after[1]) or (
         before[0] >= 0 and pair.forward[before[0]] == before[1] >= 0
     )
-    return bool(same_gap) and kept and quantity.kind == other.kind
+    return bool(same_gap) and has_same_neighbour and quantity.kind == other.kind
 
 
-def _thing(reading: ReadText, quantity: Quantity) -> str:
-    """The stem of the next content word: what is counted."""
+def _counted_stem(reading: ReadText, quantity: Quantity) -> str:
+    """Return the stem of the next content word: what is counted."""
     following = bisect_left(reading.spans, (quantity.span[1], 0))
-    named = following < len(reading) and reading.kinds[following] in (KIND["content"], KIND["name"])
-    return reading.stems[following] if named else ""
+    is_noun = following < len(reading) and reading.kinds[following] in (KIND["content"], KIND["name"])
+    return reading.stems[following] if is_noun else ""
 
 
-def _exchanged(pair: Matched, sources: Sequence[Quantity], outputs: Sequence[Quantity]) -> Iterator[FactFinding]:
-    """Two numbers that both texts have, but of different things: "3 cats and 2 dogs" and "2 cats and 3 dogs"."""
+def _find_exchanges(
+    pair: MatchedPair, sources: Sequence[Quantity], outputs: Sequence[Quantity]
+) -> Iterator[FactFinding]:
+    """Report numbers that both texts have, but of different things: "3 cats and 2 dogs", "2 cats and 3 dogs"."""
     counts = [quantity for quantity in sources if quantity.kind == "count"]
     things: dict[str, list[Quantity]] = {}
     for quantity in counts:
-        things.setdefault(_thing(pair.source, quantity), []).append(quantity)
-    by_amount = _Sorted([quantity.amount for quantity in counts])
-    wrong = []
+        things.setdefault(_counted_stem(pair.source, quantity), []).append(quantity)
+    by_amount = _SortedValues([quantity.amount for quantity in counts])
+    exchanges = []
     for quantity in outputs:
-        thing = _thing(pair.output, quantity) if quantity.kind == "count" else ""
-        known = things.get(thing, []) if thing else []
-        if len(known) == 1 and not _close(known[0].amount, quantity.amount) and not _rounded(known[0], quantity):
-            near = (counts[at] for at in by_amount.near(quantity.amount))
-            elsewhere = next((other for other in near if _close(other.amount, quantity.amount)), known[0])
-            if elsewhere is not known[0]:
-                wrong.append((known[0], quantity))
-    if len(wrong) >= 2:
-        for other, quantity in wrong:
-            yield pair.at_spans("changed", "number", 0.85, (other.span,), (quantity.span,))
+        thing = _counted_stem(pair.output, quantity) if quantity.kind == "count" else ""
+        candidates = things.get(thing, []) if thing else []
+        if (
+            len(candidates) == 1
+            and not _is_close(candidates[0].amount, quantity.amount)
+            and not _is_rounded(candidates[0], quantity)
+        ):
+            near = (counts[at] for at in by_amount.find_near(quantity.amount))
+            elsewhere = next((other for other in near if _is_close(other.amount, quantity.amount)), candidates[0])
+            if elsewhere is not candidates[0]:
+                exchanges.append((candidates[0], quantity))
+    if len(exchanges) >= 2:
+        for other, quantity in exchanges:
+            yield pair.span_finding("changed", "number", 0.85, (other.span,), (quantity.span,))
 
 
 def _digits(text: str) -> str:
     return "".join(filter(str.isdigit, text))
 
 
-def _close(a: float, b: float, tolerance: float = _EXACT) -> bool:
+def _is_close(a: float, b: float, tolerance: float = _EXACT) -> bool:
     return abs(a - b) <= tolerance * max(abs(a), abs(b), 1e-9)

@@ -1,6 +1,6 @@
-"""A text as the rules read it: words with places, kinds and stems, sentences and clauses; and two of them aligned.
+"""Texts as the rules read them (words with kinds and stems, clauses), two of them aligned, and a finding in these.
 
-Clauses are cut by closed-class words and marks alone: enough to ask what a negation denies and what was left out.
+Clauses are split at closed-class words and punctuation, which is enough to find the targets of negations and losses.
 """
 
 import re
@@ -11,36 +11,98 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from plainly.core.files import read_shipped
-from plainly.factcheck.finding import Effect, FactFinding, Span, words_at
 from plainly.text.languages.detection import detect
 from plainly.text.lexicon import CONTENT, KIND, Words, kind, split_chunk, stem
 from plainly.text.parse import DEFAULT_MODEL, Parser, code
-from plainly.text.word_alignment import align, pieces
+from plainly.text.word_alignment import align, pieces, runs
 
-KEPT = 1024  # readings of which something is kept that several checks ask for
-_CHUNK = re.compile(r"\S+")
+Span = tuple[int, int]
+Effect = Literal["changed", "flipped", "added", "lost", "harmless"]
+EFFECTS: tuple[Effect, ...] = ("changed", "flipped", "added", "lost", "harmless")
+HARMS: tuple[Effect, ...] = ("changed", "flipped", "added")
+SURE = 0.5  # the confidence from which a finding is probable; an output with one that harms is not faithful
+
+# One sentence for each kind of finding; "other" for the rest.
+_MESSAGES = {
+    "changed": {
+        "number": "The number changed: “{source}” became “{output}”.",
+        "quantity": "The amount changed: “{source}” became “{output}”.",
+        "date": "The date changed: “{source}” became “{output}”.",
+        "unit": "The unit changed: “{source}” became “{output}”.",
+        "name": "The name changed: “{source}” became “{output}”.",
+        "person": "The person changed: “{source}” became “{output}”.",
+        "other": "“{source}” became “{output}”.",
+    },
+    "flipped": {
+        "polarity": "The statement was reversed: “{source}” became “{output}”.",
+        "modality": "The degree of certainty or obligation changed: “{source}” became “{output}”.",
+        "cause": "Cause and effect were swapped: “{source}” became “{output}”.",
+        "comparison": "The comparison was reversed: “{source}” became “{output}”.",
+        "order": "The order or direction was reversed: “{source}” became “{output}”.",
+        "roles": "Subject and object were swapped: “{source}” became “{output}”.",
+        "other": "“{source}” was reversed and became “{output}”.",
+    },
+    "added": {
+        "number": "The number “{output}” is not in the source.",
+        "quantity": "The amount “{output}” is not in the source.",
+        "date": "The date “{output}” is not in the source.",
+        "name": "The name “{output}” is not in the source.",
+        "claim": "The source does not say “{output}”.",
+        "other": "“{output}” is not in the source.",
+    },
+    "lost": {"claim": "The output does not say “{source}”.", "other": "“{source}” is not in the output."},
+    "harmless": {
+        "notation": "The same value in another notation: “{source}” and “{output}”.",
+        "rounding": "Rounded: “{source}” became “{output}”.",
+        "conversion": "Converted to another unit: “{source}” became “{output}”.",
+        "precision": "Less exact, but true: “{source}” became “{output}”.",
+        "arithmetic": "Follows from numbers in the source: “{output}”.",
+        "shortened": "The name is shorter: “{source}” became “{output}”.",
+        "abbreviation": "An abbreviation and its full form: “{source}” and “{output}”.",
+        "spelling": "The name is spelled differently: “{source}” became “{output}”.",
+        "pronoun": "A pronoun and its noun: “{source}” and “{output}”.",
+        "negation": "The same negation in other words: “{source}” became “{output}”.",
+        "modality": "Equally certain or binding, in other words: “{source}” became “{output}”.",
+        "relation": "The same relation from the other side: “{source}” became “{output}”.",
+        "explanation": "An explanation, not a new fact: “{output}”.",
+        "other": "Expressed differently: “{source}” became “{output}”.",
+    },
+    "new": {
+        "polarity": "A negation was added: “{output}”. The source does not deny this.",
+        "modality": "“{output}” was added: the source is less certain or less binding.",
+        "other": "“{output}” is new.",
+    },
+    "gone": {
+        "polarity": "A negation was dropped: “{source}”. The source denies this.",
+        "modality": "“{source}” was dropped: the output says more than the source.",
+        "other": "“{source}” was dropped.",
+    },
+}
+
+CACHE_SIZE = 1024  # texts for which results are cached that several checks need
+_LOWER_WORDS = Path(__file__).with_name("lower_words.txt")
 _STOP, _COMMA, _BRACKET, _QUOTE = (KIND[name] for name in ("stop", "comma", "bracket", "quote"))
 _MARKS = frozenset(KIND[name] for name in ("stop", "comma", "bracket", "quote", "punctuation", "possessive"))
 
 
 @cache
 def vocabulary() -> dict[str, Any]:
-    """The word lists in words.toml."""
+    """Read the word lists in words.toml."""
     return read_shipped(__file__, "words.toml")
 
 
 @cache
-def cues(name: str) -> frozenset[str]:
-    """One list of cue words."""
+def cue_words(name: str) -> frozenset[str]:
+    """Return one list of cue words."""
     return frozenset(vocabulary()["cues"][name].split())
 
 
 @cache
 def opposites() -> dict[str, dict[str, str]]:
-    """word → its opposites, each with the kind of relation."""
+    """Map each word to its opposites, each with the kind of relation."""
     table: dict[str, dict[str, str]] = {}
     for relation in ("polarity", "comparison", "order", "person"):
         for entry in vocabulary()["opposites"][relation].replace("\n", " ").split(","):
@@ -51,34 +113,30 @@ def opposites() -> dict[str, dict[str, str]]:
 
 
 @cache
-def common_words() -> frozenset[str]:
-    """Words that are written small inside sentences (counted in WikiSplit, OneStopEnglish): no names."""
-    return frozenset(_lower_words().partition("\n\n")[0].split())
+def opening_words() -> frozenset[str]:
+    """Return words often written in lower case, whose capital at the start of a sentence does not indicate a name."""
+    return frozenset(_LOWER_WORDS.read_text(encoding="utf-8").split())
 
 
 @cache
-def opening_words() -> frozenset[str]:
-    """Words that are written small as often as not: at the beginning of a sentence their capital says nothing."""
-    return frozenset(_lower_words().split())
+def common_words() -> frozenset[str]:
+    """Return the first part of that list: words in lower case inside sentences of WikiSplit and OneStopEnglish."""
+    return frozenset(_LOWER_WORDS.read_text(encoding="utf-8").partition("\n\n")[0].split())
 
 
-def _lower_words() -> str:
-    return Path(__file__).with_name("lower_words.txt").read_text(encoding="utf-8")
-
-
-_OPENERS = cues("openers")
-_AFTER_COMMA = cues("after_comma")
+_OPENERS = cue_words("openers")
+_AFTER_COMMA = cue_words("after_comma")
 
 
 @lru_cache(maxsize=100_000)
-def _known(token: str) -> tuple[str, str, int]:
+def _describe_token(token: str) -> tuple[str, str, int]:
     lower = token.lower().replace("’", "'")
     return lower, stem(lower), kind(token, lower)
 
 
 @dataclass(frozen=True, eq=False)
 class ReadText:
-    """One text, read; equal to itself alone, so that what is known of it can be kept by it."""
+    """One text with its words described; compared by identity, so that results can be cached by it."""
 
     text: str
     tokens: tuple[str, ...]
@@ -90,7 +148,7 @@ class ReadText:
     @classmethod
     def of(cls, text: str) -> "ReadText":
         tokens, spans = [], []
-        for chunk in _CHUNK.finditer(text):
+        for chunk in re.finditer(r"\S+", text):
             at = chunk.start()
             for token in split_chunk(chunk[0]):
                 tokens.append(token)
@@ -99,25 +157,25 @@ class ReadText:
         if tokens and len(tokens[-1]) > 1 and tokens[-1].endswith(".") and tokens[-1].count(".") == 1:
             start, end = spans[-1]
             tokens[-1:], spans[-1:] = [tokens[-1][:-1], "."], [(start, end - 1), (end - 1, end)]
-        lower, stems, kinds = zip(*map(_known, tokens), strict=True) if tokens else ((), (), ())
+        lower, stems, kinds = zip(*map(_describe_token, tokens), strict=True) if tokens else ((), (), ())
         return cls(text, tuple(tokens), tuple(spans), lower, stems, kinds)
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     @property
-    def size(self) -> int:
-        """How many words it has; marks are none."""
+    def word_count(self) -> int:
+        """The number of words, without punctuation."""
         return sum(kind_of not in _MARKS for kind_of in self.kinds)
 
     @cached_property
     def sentences(self) -> tuple[int, ...]:
-        """The number of the sentence that each word stands in."""
+        """The number of the sentence of each word."""
         return tuple(accumulate((kind_of == _STOP for kind_of in self.kinds[:-1]), initial=0))[: len(self)]
 
     @cached_property
     def firsts(self) -> frozenset[int]:
-        """Words that begin a sentence, a quotation, or what a colon opens: their capital says nothing."""
+        """Words that begin a sentence, a quotation, or the text after a colon, where capitals are uninformative."""
         firsts, fresh = [], True
         for at, kind_of in enumerate(self.kinds):
             if kind_of in _MARKS:
@@ -129,7 +187,7 @@ class ReadText:
 
     @cached_property
     def clauses(self) -> tuple[int, ...]:
-        """The number of the clause that each word stands in."""
+        """The number of the clause of each word."""
         numbers, number, length = [], 0, 0
         for at, lower in enumerate(self.lower):
             after_mark = at > 0 and self.kinds[at - 1] in (_STOP, _COMMA, _BRACKET)
@@ -147,18 +205,18 @@ class ReadText:
         return tuple(numbers)
 
     def clause(self, at: int) -> range:
-        """All places of the clause in which a word stands."""
+        """Return all positions in the clause of a word."""
         own = self.clauses[at]  # numbers of clauses never fall
         return range(bisect_left(self.clauses, own), bisect_right(self.clauses, own))
 
     @cached_property
     def content(self) -> tuple[int, ...]:
-        """The places of words that say what the text is about."""
+        """The positions of content words."""
         return tuple(at for at, kind_of in enumerate(self.kinds) if kind_of in CONTENT)
 
     @cached_property
     def bag(self) -> frozenset[str]:
-        """Every word in small letters, and the parts of those with hyphens."""
+        """Every word in lower case, and the parts of hyphenated words."""
         parts = (part for lower in self.lower if "-" in lower or "–" in lower for part in re.split("[-–/]", lower))
         return frozenset((*self.lower, *parts))
 
@@ -167,70 +225,99 @@ class ReadText:
         return frozenset((*self.stems, *(stem(word) for word in self.bag)))
 
     @cached_property
-    def language(self) -> str | None:
-        """The language that the text is in, if that can be told."""
-        return detect(self.text)
-
-    @cached_property
-    def content_places(self) -> frozenset[int]:
-        return frozenset(self.content)
+    def is_english(self) -> bool:
+        """Whether the text is in English, as far as can be detected."""
+        return detect(self.text) in ("en", None)
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """The first five letters of every word that has more."""
+        """The first five letters of every longer word."""
         return frozenset(word[:5] for word in self.bag if len(word) > 4)
 
     def words_between(self, span: Span) -> list[int]:
-        """The words that overlap with a stretch of characters."""
+        """Return the words that overlap with a range of characters."""
         first = bisect_right(self.spans, (span[0], 0)) - 1
         reach = range(max(first, 0), bisect_left(self.spans, (span[1], 0)))
         return [at for at in reach if self.spans[at][0] < span[1] and self.spans[at][1] > span[0]]
 
-    def joined(self, places: Iterable[int]) -> tuple[Span, ...]:
-        """The places of some words in the text; words that stand side by side become one stretch."""
-        spans: list[Span] = []
-        last = -2
-        for at in sorted(set(places)):
-            if at == last + 1 and spans:
-                spans[-1] = (spans[-1][0], self.spans[at][1])
-            else:
-                spans.append(self.spans[at])
-            last = at
-        return tuple(spans)
+    def join_spans(self, places: Iterable[int]) -> tuple[Span, ...]:
+        """Return the spans of some words; adjacent words share one span."""
+        return tuple((self.spans[run[0]][0], self.spans[run[-1]][1]) for run in runs(sorted(set(places))))
 
 
 @dataclass(frozen=True)
-class Matched:
-    """A source and an output, read and aligned: for each word the place of its counterpart, −1 where it has none."""
+class FactFinding:
+    """One fact that differs between the texts; spans are character positions, (start, end)."""
+
+    effect: Effect
+    kind: str
+    source: tuple[Span, ...]
+    output: tuple[Span, ...]
+    source_words: str
+    output_words: str
+    sure: float
+    weight: float = 1.0  # for losses: the share of the source's content
+
+    @property
+    def message(self) -> str:
+        """One sentence in plain English."""
+        text = _MESSAGES[self.effect].get(self.kind) or _MESSAGES[self.effect]["other"]
+        if self.effect in ("changed", "flipped") and not (self.source_words and self.output_words):
+            text = _MESSAGES["new" if self.output_words else "gone"].get(self.kind) or text
+        return text.format(source=self.source_words, output=self.output_words)
+
+    @property
+    def harms(self) -> bool:
+        """Whether a fact was probably changed, flipped or added."""
+        return self.effect in HARMS and self.sure >= SURE
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "effect": self.effect,
+            "kind": self.kind,
+            "sure": round(self.sure, 3),
+            "source": {"words": self.source_words, "spans": [list(span) for span in self.source]},
+            "output": {"words": self.output_words, "spans": [list(span) for span in self.output]},
+            "weight": round(self.weight, 3),
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True)
+class MatchedPair:
+    """A source and an output, aligned: for each word the position of its counterpart, −1 where it has none."""
 
     source: ReadText
     output: ReadText
     forward: Sequence[int]
     backward: Sequence[int]
     english: bool = True
-    tags: tuple[list[bool], list[bool]] | None = field(default=None, compare=False)  # names, where a parser was asked
+    tags: tuple[list[bool], list[bool]] | None = field(default=None, compare=False)  # names, with a parser
 
     @cached_property
     def gaps(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """For each word of both texts the gap between words kept in order that it stands in."""
-        anchors, last = [], -1
+        """For each word of both texts, the number of the gap between words kept in order."""
+        in_source: list[int] = []
+        in_output: list[int] = []
         for at, place in enumerate(self.forward):
-            if place > last:
-                anchors.append((at, place))
-                last = place
-        kept, kept_in_output = ([anchor[side] for anchor in anchors] for side in (0, 1))
-        return (
-            tuple(bisect_right(kept, at) for at in range(len(self.source))),
-            tuple(bisect_right(kept_in_output, at) for at in range(len(self.output))),
+            if place > (in_output[-1] if in_output else -1):
+                in_source.append(at)
+                in_output.append(place)
+        source, output = (
+            tuple(bisect_right(anchors, at) for at in range(len(text)))
+            for anchors, text in ((in_source, self.source), (in_output, self.output))
         )
+        return source, output
 
     def finding(
         self, effect: Effect, what: str, sure: float, source: Iterable[int], output: Iterable[int], weight: float = 1.0
     ) -> FactFinding:
-        """A finding at some words of both texts."""
-        return self.at_spans(effect, what, sure, self.source.joined(source), self.output.joined(output), weight)
+        """Return a finding at some words of both texts."""
+        return self.span_finding(
+            effect, what, sure, self.source.join_spans(source), self.output.join_spans(output), weight
+        )
 
-    def at_spans(
+    def span_finding(
         self,
         effect: Effect,
         what: str,
@@ -239,31 +326,37 @@ class Matched:
         output: tuple[Span, ...],
         weight: float = 1.0,
     ) -> FactFinding:
-        """A finding at some stretches of both texts."""
-        words = words_at(self.source.text, source), words_at(self.output.text, output)
-        return FactFinding(effect, what, source, output, *words, sure, weight)
+        """Return a finding at some spans of both texts; an ellipsis stands for the text between two spans."""
+        source_words, output_words = (
+            " … ".join(text.text[start:end] for start, end in spans)
+            for text, spans in ((self.source, source), (self.output, output))
+        )
+        return FactFinding(effect, what, source, output, source_words, output_words, sure, weight)
 
 
-def matched(sources: Sequence[str], outputs: Sequence[str], parser: str = "") -> Iterator[tuple[int, Matched]]:
-    """Pairs of texts, read and aligned; in another order, each with its number. A parser says which words are names."""
+def match_pairs(sources: Sequence[str], outputs: Sequence[str], parser: str = "") -> Iterator[tuple[int, MatchedPair]]:
+    """Yield aligned pairs of texts with their numbers, in any order. A ``parser`` decides which words are names."""
     read: dict[str, ReadText] = {}
     for text in (*sources, *outputs):
         if text not in read:
             read[text] = ReadText.of(text)
-    flags = _flags(parser, list(read.values())) if parser else {}
+    flags: dict[str, list[bool]] = {}
+    if parser:  # a tagger says which words are names, in place of capital letters
+        names = {code("NNP"), code("NNPS")}
+        parses = _parser(parser).parse([reading.tokens for reading in read.values()])
+        flags = {text: [tag in names for tag in parse.tags] for text, parse in zip(read, parses, strict=True)}
     pairs = [(read[source], read[output]) for source, output in zip(sources, outputs, strict=True)]
-    for number, (forward, backward) in _links(pairs, Words()):
+    for number, (forward, backward) in _align_pairs(pairs, Words()):
         source, output = pairs[number]
         tags = (flags[source.text], flags[output.text]) if flags else None
-        english = {source.language, output.language} <= {"en", None}
-        yield number, Matched(source, output, forward, backward, english, tags)
+        yield number, MatchedPair(source, output, forward, backward, source.is_english and output.is_english, tags)
 
 
 Links = tuple[list[int], list[int]]
 
 
-def _links(pairs: Sequence[tuple[ReadText, ReadText]], words: Words) -> Iterator[tuple[int, Links]]:
-    """For each pair the counterparts of its words; long texts are aligned in pieces."""
+def _align_pairs(pairs: Sequence[tuple[ReadText, ReadText]], words: Words) -> Iterator[tuple[int, Links]]:
+    """Yield the counterparts of the words of each pair; long texts are aligned in pieces."""
     jobs = [
         (number, *piece)
         for number, (source, output) in enumerate(pairs)
@@ -283,13 +376,6 @@ def _links(pairs: Sequence[tuple[ReadText, ReadText]], words: Words) -> Iterator
             waiting[number] -= 1
             if not waiting[number]:
                 yield number, links.pop(number)
-
-
-def _flags(parser: str, readings: Sequence[ReadText]) -> dict[str, list[bool]]:
-    """For each text which of its words are names, by a tagger's opinion in place of capital letters."""
-    names = {code("NNP"), code("NNPS")}
-    parses = _parser(parser).parse([reading.tokens for reading in readings])
-    return {reading.text: [tag in names for tag in parse.tags] for reading, parse in zip(readings, parses, strict=True)}
 
 
 @lru_cache(maxsize=1)

@@ -1,31 +1,352 @@
-"""What was turned round: opposites put in a word's place, cause and effect, before and after, who did it to whom."""
+"""Statements turned into their opposite: negations, certainty and duties, opposites, cause and effect, roles.
 
+A negation applies to the next content word of its clause. It has a counterpart if the other text negates the same word
+or the corresponding clause; other words may imply a negation too ("unable", "unknown", "failed to").
+"""
+
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
-from plainly.factcheck.finding import FactFinding
-from plainly.factcheck.polarity import negations
-from plainly.factcheck.reading import Matched, ReadText, cues, opposites
-from plainly.text.lexicon import BE, CONTENT, IRREGULAR_FORMS, KIND
+from plainly.factcheck.reading import CACHE_SIZE, FactFinding, MatchedPair, ReadText, common_words, cue_words, opposites
+from plainly.text.lexicon import BE, CONTENT, IRREGULAR_FORMS, KIND, is_negation, stem
 
+_REACH = 7
+_VERBS = frozenset({KIND["content"], KIND["auxiliary"]})
+_ABLE = frozenset({"could", "can", "able", "managed", "succeeded"})
+_SKIPPED = cue_words("skipped")
+_MUST, _MAY = frozenset({"must", "shall"}), frozenset({"may", "might", "can", "could"})
 _WHO = CONTENT | {KIND["pronoun"]}
 _PASSIVE = BE | {"get", "gets", "got"}
 _SIDED = frozenset({"before", "after", "because", "since", "so", "therefore", "thus", "hence", "than", "until"})
 _FORWARD, _BACKWARD = frozenset({"so", "therefore", "thus", "hence"}), frozenset({"because", "since", "due"})
 _SURE = {"polarity": 0.7, "comparison": 0.8, "order": 0.72, "person": 0.7}
-_MUTUAL = cues("mutual")
+_MUTUAL = cue_words("mutual")
 _NEAR = 2  # gaps apart
 
 
-def check_turned(pair: Matched) -> Iterator[FactFinding]:
-    """All that was turned round."""
-    yield from _opposites(pair)
-    yield from _sides(pair)
-    yield from _roles(pair)
+@dataclass(frozen=True)
+class Cue:
+    """A word that negates, and the position of the word that it negates (−1 if unclear)."""
+
+    at: int
+    target: int
+    hidden: bool = False
 
 
-def _opposites(pair: Matched) -> Iterator[FactFinding]:
-    """A word whose opposite stands in its place."""
-    denied = [{cue.target for cue in negations(reading)} for reading in (pair.source, pair.output)]
+def check_polarity(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Report negations that were added or dropped."""
+    source_cues, output_cues = negations(pair.source), negations(pair.output)
+    pairs, paired = {}, set()
+    for step in (_is_aligned, _has_same_target, _is_in_same_clause, _is_in_same_gap, _are_both_rephrased):
+        for there in output_cues:
+            if there.at in pairs:
+                continue
+            for here in source_cues:
+                if here.at not in paired and step(pair, here, there):
+                    pairs[there.at] = here
+                    paired.add(here.at)
+                    break
+    denied_stems = {pair.source.stems[cue.target] for cue in source_cues if cue.target >= 0 and not cue.hidden}
+    for there in output_cues:
+        is_repeated = there.target >= 0 and pair.output.stems[there.target] in denied_stems  # denied a second time
+        if there.at not in pairs and not there.hidden and not is_repeated:
+            yield from _check_new_negation(pair, there)
+    for here in source_cues:
+        is_continued = pair.source.lower[here.at] == "nor" and any(not there.hidden for there in output_cues)
+        if here.at not in paired and not is_continued:
+            yield from _check_lost_negation(pair, here, output_cues)
+    yield from _check_prefixes(pair)
+    output = pair.output
+    for at, lower in enumerate(output.lower[:-1]):  # "not only" for "only"
+        link = pair.backward[at + 1]
+        if lower == "not" and output.lower[at + 1] == "only" and link >= 0 and "not" not in pair.source.lower:
+            yield pair.finding("flipped", "polarity", 0.8, [link], [at, at + 1])
+    # "It does have": a verb stressed as if something had been denied, where the source denied something.
+    source_words = zip(pair.source.lower, pair.forward, strict=True)
+    source_denies = any(here.at not in paired for here in source_cues) or any(
+        link < 0 and _is_negative(lower) for lower, link in source_words
+    )
+    if "?" in output.tokens or not source_denies or not all(cue.hidden for cue in output_cues):
+        return
+    for at, lower in enumerate(output.lower[:-1]):
+        is_stressed = lower in ("do", "does", "did") and pair.backward[at] < 0 and at not in output.firsts
+        if is_stressed and output.kinds[at + 1] in _VERBS and not output.lower[at + 1].endswith(("ing", "ed")):
+            yield pair.finding("flipped", "polarity", 0.6, [], [at, at + 1])
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def negations(reading: ReadText) -> tuple[Cue, ...]:
+    """Return every negation in a text."""
+    return tuple(
+        Cue(at, _find_target(reading, at), hidden=not _is_denial(lower))
+        for at, lower in enumerate(reading.lower)
+        if (not _is_empty_denial(reading, at) if _is_denial(lower) else lower in cue_words("deniers"))
+    )
+
+
+def _is_denial(lower: str) -> bool:
+    return is_negation(lower) or lower in cue_words("more_negations")
+
+
+def _is_empty_denial(reading: ReadText, at: int) -> bool:
+    """Return whether a negation word negates nothing: "not only", "whether or not", "No. 5"."""
+    word, before = reading.lower[at], reading.lower[at - 1] if at else ""
+    following, large = "", False
+    if at + 1 < len(reading):
+        following, large = reading.lower[at + 1], not reading.tokens[at + 1][0].islower()
+    return (
+        (word in ("no", "no.") and (following[:1].isdigit() or following in (".", "#", "“", '"')))
+        or (reading.tokens[at][0].isupper() and at not in reading.firsts and large)  # in a title
+        or (word == "no" and following in cue_words("empty_after_no"))
+        or (following in cue_words("empty_before_than") and reading.lower[at + 2 : at + 3] == ("than",))
+        or following in cue_words("empty_after")
+        or (word == "not" and before in cue_words("empty_before"))
+    )
+
+
+def _find_target(reading: ReadText, at: int) -> int:
+    """Return the negated word: the next content word of the clause, adverbs last, or else the last one before."""
+    adverb = -1
+    for place in range(at + 1, min(at + 1 + _REACH, len(reading))):
+        if reading.clauses[place] != reading.clauses[at]:
+            break
+        if reading.kinds[place] in CONTENT and reading.lower[place] not in _SKIPPED:
+            if not reading.lower[place].endswith("ly"):
+                return place
+            adverb = place if adverb < 0 else adverb
+    if adverb >= 0:
+        return adverb
+    before = [place for place in range(max(0, at - 4), at) if reading.kinds[place] in CONTENT]
+    return before[-1] if before and reading.clauses[before[-1]] == reading.clauses[at] else -1
+
+
+def _is_aligned(pair: MatchedPair, here: Cue, there: Cue) -> bool:
+    """Return whether two negations are aligned and their targets are not kept far apart."""
+    if pair.backward[there.at] != here.at or here.hidden != there.hidden:
+        return False
+    link = pair.backward[there.target] if here.target >= 0 and there.target >= 0 else -1
+    return link < 0 or abs(link - here.target) <= 6
+
+
+def _has_same_target(pair: MatchedPair, here: Cue, there: Cue) -> bool:
+    return there.target >= 0 and here.target >= 0 and pair.backward[there.target] == here.target
+
+
+def _is_in_same_clause(pair: MatchedPair, here: Cue, there: Cue) -> bool:
+    """Return whether most words of the output's clause come from the clause of the source's negation."""
+    links = [pair.backward[at] for at in pair.output.clause(there.at) if pair.output.kinds[at] in CONTENT]
+    votes = Counter(pair.source.clauses[link] for link in links if link >= 0)
+    if not votes or (there.target >= 0 and pair.output.lower[there.target] == "true"):
+        return False
+    # In a long clause two negations may deny two things: where a denied word is kept, its negation must stand near.
+    link = pair.backward[there.target] if there.target >= 0 else -1
+    counterpart = pair.forward[here.target] if here.target >= 0 else -1
+    near = (counterpart < 0 or abs(counterpart - there.at) <= 4) and (link < 0 or abs(link - here.at) <= 4)
+    return near and votes[pair.source.clauses[here.at]] == max(votes.values())
+
+
+def _are_both_rephrased(pair: MatchedPair, here: Cue, there: Cue) -> bool:
+    """Return whether neither negated word is kept, so that one negation may paraphrase the other."""
+    is_kept = here.target >= 0 and pair.forward[here.target] >= 0
+    if there.target >= 0:
+        is_kept = is_kept or pair.backward[there.target] >= 0 or pair.output.lower[there.target] == "true"
+    return not is_kept and not here.hidden
+
+
+def _is_in_same_gap(pair: MatchedPair, here: Cue, there: Cue) -> bool:
+    return pair.gaps[0][here.at] == pair.gaps[1][there.at]
+
+
+def _check_new_negation(pair: MatchedPair, cue: Cue) -> Iterator[FactFinding]:
+    """Report a negation that the source does not have, unless another word implies it there."""
+    output, source = pair.output, pair.source
+    words = [cue.at, *([cue.target] if cue.target >= 0 else [])]
+    if "until" in output.lower[cue.at + 1 : cue.at + 8] and "until" not in source.lower:
+        return
+    link = pair.backward[cue.target] if cue.target >= 0 else -1
+    if hidden := _find_hidden(pair, source, cue, forward=False):
+        yield pair.finding("harmless", "negation", 0.7, hidden[:1], words)
+    elif link >= 0:
+        yield pair.finding("flipped", "polarity", 0.93, [link], words)
+    else:
+        clause = [at for at in output.clause(cue.at) if output.kinds[at] in CONTENT]
+        support = sum(pair.backward[at] >= 0 for at in clause)
+        sure = 0.85 if clause and support >= 0.5 * len(clause) else 0.62
+        yield pair.finding("flipped", "polarity", sure, [], words)
+
+
+def _check_lost_negation(pair: MatchedPair, cue: Cue, output_cues: Sequence[Cue]) -> Iterator[FactFinding]:
+    """Report a negation that the output does not have, although it has the negated word."""
+    source = pair.source
+    following = source.lower[cue.at + 1] if cue.at + 1 < len(source) else ""
+    if following in cue_words("partly_after") and pair.forward[cue.at + 1] >= 0:
+        yield pair.finding("flipped", "polarity", 0.8, [cue.at, cue.at + 1], [pair.forward[cue.at + 1]])
+        return
+    is_partial = following in cue_words("partly_after") or (
+        "until" in source.lower[cue.at + 1 : cue.at + 8] and "until" not in pair.output.lower
+    )
+    if cue.target < 0 or is_partial:
+        return
+    place = pair.forward[cue.target]
+    words = [cue.at, cue.target]
+    hidden = _find_hidden(pair, pair.output, cue, forward=True)
+    if cue.hidden and not hidden:  # "failed to pay" and "unpaid": anywhere will do
+        free = enumerate(zip(pair.output.lower, pair.backward, strict=True))
+        hidden = [at for at, (lower, link) in free if link < 0 and (_is_negative(lower) or lower in ("low", "small"))]
+    if hidden or (place >= 0 and any(there.target == place for there in output_cues)):
+        if hidden and not cue.hidden:
+            yield pair.finding("harmless", "negation", 0.7, words, hidden[:1])
+        return
+    if place >= 0:  # a negation before may reach the word over "or": no satellites or atmosphere
+        before = pair.output.lower[max(0, place - 8) : place]
+        joint = max((at for at, word in enumerate(before) if word in ("or", "nor")), default=-1)
+        if any(map(_is_denial, before[: max(joint, 0)])):
+            return
+    clause = [at for at in source.clause(cue.at) if source.kinds[at] in CONTENT and at != cue.at]
+    remaining = [at for at in clause if pair.forward[at] >= 0]
+    if place >= 0:
+        sure = 0.6 if cue.hidden else 0.9
+        is_near = sum(pair.forward[at] >= 0 for at in clause) >= 0.34 * len(clause)
+        yield pair.finding("flipped", "polarity", sure if is_near else 0.4, words, [place])
+        return
+    gap = pair.gaps[0][cue.target]
+    replacements = [at for at in pair.output.content if pair.gaps[1][at] == gap and pair.backward[at] < 0]
+    if replacements and len(remaining) >= 0.34 * len(clause) and not cue.hidden:
+        yield pair.finding("flipped", "polarity", 0.55, words, replacements[:2])
+    elif cue.hidden and source.lower[cue.at] in cue_words("failing"):
+        able_words = [at for at, lower in enumerate(pair.output.lower) if lower in _ABLE and pair.backward[at] < 0]
+        if able_words and not any(not there.hidden for there in output_cues):
+            yield pair.finding("flipped", "polarity", 0.6, words, able_words[:1])
+
+
+def _check_prefixes(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Report "aware" for "unaware", or the reverse, without a negation nearby."""
+    for here, there, of_source in ((pair.source, pair.output, True), (pair.output, pair.source, False)):
+        links = pair.forward if of_source else pair.backward
+        denied_places = {cue.target + step for cue in negations(there) for step in (-1, 0, 1, 2)}
+        for at, lower in enumerate(here.lower):
+            if links[at] >= 0 or len(lower) < 6 or lower in there.bag or not _is_negative(lower):
+                continue
+            rests = {lower[len(prefix) :] for prefix in cue_words("negative_prefixes") if lower.startswith(prefix)}
+            for place, word in enumerate(there.lower):
+                if word in rests and word not in here.bag and place not in denied_places and len(word) > 3:
+                    words = ([at], [place]) if of_source else ([place], [at])
+                    yield pair.finding("flipped", "polarity", 0.85, *words)
+
+
+def _find_hidden(pair: MatchedPair, reading: ReadText, cue: Cue, *, forward: bool) -> list[int]:
+    """Return unaligned words of the other text that may imply the negation: nearby, or of the same root."""
+    own = pair.source if forward else pair.output
+    links, back = (pair.backward, pair.forward) if forward else (pair.forward, pair.backward)
+    gaps, own_gaps = (pair.gaps[1], pair.gaps[0]) if forward else pair.gaps
+    target, root = (own.lower[cue.target], own.stems[cue.target]) if cue.target >= 0 else ("", "")
+    if target == "true" or (target and _is_negative(target)):
+        return []
+    link = back[cue.target] if cue.target >= 0 else -1
+    stretch = {own_gaps[cue.at], own_gaps[cue.target] if cue.target >= 0 else own_gaps[cue.at]}
+    hidden = []
+    for at, lower in enumerate(reading.lower):
+        if links[at] >= 0 and lower in own.bag:
+            continue
+        is_near = -3 <= at - link <= 1 if link >= 0 else any(abs(gaps[at] - gap) <= 1 for gap in stretch)
+        if lower == "free" and reading.lower[at + 1 : at + 2] in (("of",), ("from",)):
+            hidden.append(at)
+        if lower in ("rather", "instead") and reading.lower[at + 1 : at + 2] not in (("than",), ("of",), (",",)):
+            continue
+        is_denier = link >= 0 and lower in cue_words("deniers") and 0 < link - at <= 6
+        if (
+            is_denier
+            or _is_negated_form(lower, target, root)
+            or (is_near and (_is_negative(lower) or target in opposites().get(lower, ())))
+        ):
+            hidden.append(at)
+    # A word that denies on this side too stands for one of them.
+    own_denials = [
+        at
+        for at, lower in enumerate(own.lower)
+        if at not in (cue.at, cue.target)
+        and back[at] < 0
+        and own_gaps[at] in stretch
+        and _is_negative(lower)
+        and not _is_denial(lower)
+    ]
+    return hidden[len(own_denials) :]
+
+
+def _is_negative(lower: str) -> bool:
+    if lower in cue_words("negative") or lower in cue_words("deniers") or _is_denial(lower):
+        return True
+    if len(lower) <= 5:
+        return False
+    if lower.endswith(tuple(cue_words("negative_suffixes"))):
+        return True
+    if lower in cue_words("look_negative"):
+        return False
+    if lower.startswith(("un", "non")):
+        return not lower.startswith(("under", "uni"))
+    rests = [lower[len(prefix) :].lstrip("-") for prefix in cue_words("negative_prefixes") if lower.startswith(prefix)]
+    if len(lower) > 8 and rests and lower.endswith(("able", "ible", "uble", "ful", "ently", "antly", "ate")):
+        return True
+    return any(rest in common_words() or stem(rest) in common_words() for rest in rests)
+
+
+def _is_negated_form(lower: str, target: str, root: str) -> bool:
+    """Return whether a word is the negated form of another: "unknown" for "not known"."""
+    return len(target) >= 3 and any(
+        lower.startswith(prefix) and lower[len(prefix) :].lstrip("-")[:4] == root[:4] != ""
+        for prefix in cue_words("negative_prefixes")
+        if len(lower) > len(prefix) + 2
+    )
+
+
+def check_modality(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Report possibilities that became certain, or the reverse, and duties or conditions added or dropped."""
+    for strict, family in (("hedges", "possibility"), ("duties", "necessity"), ("restrictors", "restriction")):
+        there, here = _find_family(pair.output, family), _find_family(pair.source, family)
+        for at in (at for at in here if pair.source.lower[at] in cue_words(strict) and not there):
+            target = _find_target(pair.source, at)
+            place = pair.forward[target] if target >= 0 else -1
+            before = pair.source.lower[max(0, at - 14) : at]
+            is_purpose = ("so", "that") in pairwise(before) or "so" in before[-4:]  # "so that … may": no doubt
+            if place >= 0 and not is_purpose:
+                sure = 0.6 if strict == "hedges" else 0.5 if strict == "duties" else 0.45
+                yield pair.finding("flipped", "modality", sure, [at, target], [place])
+        for at in (at for at in there if pair.output.lower[at] in cue_words(strict) and not here):
+            target = _find_target(pair.output, at)
+            if target >= 0 and pair.backward[target] >= 0:
+                sure = 0.55 if strict != "restrictors" else 0.45
+                yield pair.finding("flipped", "modality", sure, [pair.backward[target]], [at, target])
+    for at, lower in enumerate(pair.output.lower):  # may for must before the same word
+        if lower not in _MUST | _MAY or pair.backward[at] >= 0:
+            continue
+        target = _find_target(pair.output, at)
+        link = pair.backward[target] if target >= 0 else -1
+        for place in range(max(0, link - 3), link):
+            if pair.source.lower[place] in (_MAY if lower in _MUST else _MUST) and pair.forward[place] < 0:
+                yield pair.finding("flipped", "modality", 0.85, [place, link], [at, target])
+
+
+def _find_family(reading: ReadText, family: str) -> list[int]:
+    return [
+        at
+        for at, lower in enumerate(reading.lower)
+        if lower in cue_words(family) and not (reading.tokens[at] == "May" and at not in reading.firsts)
+    ]
+
+
+def check_reversals(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Report opposites, exchanged sides of a connective, and exchanged roles."""
+    yield from _check_opposites(pair)
+    yield from _check_sides(pair)
+    yield from _check_roles(pair)
+
+
+def _check_opposites(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Report words that were replaced by their opposites."""
+    denied_places = [{cue.target for cue in negations(reading)} for reading in (pair.source, pair.output)]
     for place, lower in enumerate(pair.output.lower):
         if pair.backward[place] >= 0 or lower not in opposites() or lower in pair.source.bag:
             continue
@@ -33,148 +354,134 @@ def _opposites(pair: Matched) -> Iterator[FactFinding]:
             kind = opposites()[lower].get(word)
             if kind is None or pair.forward[at] >= 0 or word in pair.output.bag:
                 continue
-            near = abs(pair.gaps[0][at] - pair.gaps[1][place]) <= _NEAR
-            alike = _same_company(pair, at, place)
-            if not (near or alike):
+            is_near = abs(pair.gaps[0][at] - pair.gaps[1][place]) <= _NEAR
+            # Whether the words before, or after, correspond.
+            after = at + 1 < len(pair.source) and pair.forward[at + 1] == place + 1
+            is_alike = after or (at > 0 and place > 0 and pair.forward[at - 1] == place - 1)
+            if not (is_near or is_alike):
                 continue
-            beside = [
+            has_negation = [
                 bool(set(reading.lower[max(0, own - 1) : own + 2]) & {"not", "no", "n't"})
                 for reading, own in ((pair.source, at), (pair.output, place))
             ]
-            if (at in denied[0]) != (place in denied[1]) or beside[0] != beside[1] or _pronoun(pair, at):
+            is_pronoun = word in ("he", "she", "his", "her", "him") and len(pair.source.content) > 40
+            # "A before B" and "A. After this, B"
+            next_words = {*pair.source.lower[at + 1 : at + 2], *pair.output.lower[place + 1 : place + 2]}
+            refers_back = not next_words.isdisjoint(("this", "that", "which", "then", ","))
+            if (
+                (at in denied_places[0]) != (place in denied_places[1])
+                or has_negation[0] != has_negation[1]
+                or is_pronoun
+            ):
                 yield pair.finding("harmless", "negation", 0.6, [at], [place])
-            elif word in _SIDED and lower in _SIDED and (_crossed(pair, at, place) or _points_back(pair, at, place)):
+            elif word in _SIDED and lower in _SIDED and (refers_back or _has_crossed(pair, at, place)):
                 yield pair.finding("harmless", "relation", 0.7, [at], [place])
             else:
-                same = pair.gaps[0][at] == pair.gaps[1][place]
-                sure = _SURE[kind] + (0.1 if same and alike else 0.0 if same or alike else -0.25)
+                is_same_gap = pair.gaps[0][at] == pair.gaps[1][place]
+                sure = _SURE[kind] + (0.1 if is_same_gap and is_alike else 0.0 if is_same_gap or is_alike else -0.25)
                 yield pair.finding("changed" if kind == "person" else "flipped", kind, sure, [at], [place])
             break
 
 
-def _pronoun(pair: Matched, at: int) -> bool:
-    return pair.source.lower[at] in ("he", "she", "his", "her", "him") and len(pair.source.content) > 40
-
-
-def _points_back(pair: Matched, at: int, place: int) -> bool:
-    """ "A before B" and "A. After this, B"."""
-    following = (*pair.source.lower[at + 1 : at + 2], *pair.output.lower[place + 1 : place + 2])
-    return bool({"this", "that", "which", "then", ","} & set(following))
-
-
-def _same_company(pair: Matched, at: int, place: int) -> bool:
-    """Whether the words before, or after, correspond."""
-    after = at + 1 < len(pair.source) and pair.forward[at + 1] == place + 1
-    return after or (at > 0 and place > 0 and pair.forward[at - 1] == place - 1)
-
-
-def _majority(pair: Matched, words: Sequence[int], place: int) -> int:
-    """Whether the counterparts of some source words stand after (1) or before (−1) a place; 0: unclear."""
+def _side_of_counterparts(pair: MatchedPair, words: Sequence[int], place: int) -> int:
+    """Return whether the counterparts of some source words follow (1) or precede (−1) a position; 0: unclear."""
     links = [pair.forward[at] for at in words if pair.source.kinds[at] in CONTENT]
     after, before = sum(link > place for link in links), sum(0 <= link < place for link in links)
     return 1 if after > 2 * before else -1 if before > 2 * after else 0
 
 
-def _halves(reading: ReadText, at: int) -> tuple[list[int], list[int]]:
-    """The words of the sentence before and after a connective."""
+def _split_sentence(reading: ReadText, at: int) -> tuple[list[int], list[int]]:
+    """Return the words of the sentence before and after a connective."""
     whole = [place for place, number in enumerate(reading.sentences) if number == reading.sentences[at]]
     return [place for place in whole if place < at], [place for place in whole if place > at]
 
 
-def _crossed(pair: Matched, at: int, place: int) -> bool:
-    """Whether what stood after a connective of the source stands before that of the output, or the other way round."""
-    before, after = _halves(pair.source, at)
+def _has_crossed(pair: MatchedPair, at: int, place: int) -> bool:
+    """Return whether words moved to the other side of the connective."""
+    before, after = _split_sentence(pair.source, at)
     if at == (before[0] if before else at):  # "After he left, she came": the comma parts the two halves
-        before, after = _fronted(pair.source, at)
-    return _majority(pair, after, place) < 0 or _majority(pair, before, place) > 0
+        before, after = _split_fronted(pair.source, at)
+    return _side_of_counterparts(pair, after, place) < 0 or _side_of_counterparts(pair, before, place) > 0
 
 
-def _fronted(reading: ReadText, at: int) -> tuple[list[int], list[int]]:
-    _, rest = _halves(reading, at)
-    comma = next((place for place in rest if reading.tokens[place] == ","), None)
-    if comma is None:
-        return [], rest
+def _split_fronted(reading: ReadText, at: int) -> tuple[list[int], list[int]]:
+    _, rest = _split_sentence(reading, at)
+    comma = next((place for place in rest if reading.tokens[place] == ","), len(reading))
     return [place for place in rest if place > comma], [place for place in rest if place < comma]
 
 
-def _sides(pair: Matched) -> Iterator[FactFinding]:
-    """The same connective with its sides exchanged; or because for so with its sides kept."""
+def _check_sides(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Report a connective with its sides exchanged, or "because" for "so" with its sides kept."""
     for place, lower in enumerate(pair.output.lower):
         if lower not in _SIDED:
             continue
         for at, word in enumerate(pair.source.lower):
-            same = word == lower
-            turned = (word in _FORWARD and lower in _BACKWARD) or (word in _BACKWARD and lower in _FORWARD)
-            if not (same or turned):
+            is_same = word == lower
+            is_reversed = (word in _FORWARD and lower in _BACKWARD) or (word in _BACKWARD and lower in _FORWARD)
+            if not (is_same or is_reversed):
                 continue
-            halves = [_split(reading, own) for reading, own in ((pair.source, at), (pair.output, place))]
-            crossing = _crossing(pair, *halves)
+            source, output = _split_sides(pair.source, at), _split_sides(pair.output, place)
+            straight, across = (
+                [sum(pair.forward[own] in output[side ^ change] for own in source[side]) for side in (0, 1)]
+                for change in (0, 1)
+            )
+            crossing = 0  # 1 if both sides correspond, −1 if they have changed places, 0 if that can't be told
+            if min(across) > 0 and sum(across) > 2 * sum(straight):
+                crossing = -1
+            elif min(straight) > 0 and sum(straight) > 2 * sum(across):
+                crossing = 1
             kind = "comparison" if word == "than" else "cause" if word in _FORWARD | _BACKWARD else "order"
-            if crossing and crossing == (-1 if same else 1):
+            if crossing and crossing == (-1 if is_same else 1):
                 yield pair.finding("flipped", kind, 0.75, [at], [place])
-            elif turned and crossing == -1:
+            elif is_reversed and crossing == -1:
                 yield pair.finding("harmless", "relation", 0.8, [at], [place])
             return
 
 
-def _split(reading: ReadText, at: int) -> tuple[set[int], set[int]]:
-    """What stands on the side of the main clause, and what on the side of the connective."""
-    before, after = _halves(reading, at)
+def _split_sides(reading: ReadText, at: int) -> tuple[set[int], set[int]]:
+    """Return the content words on the side of the main clause and on that of the connective."""
+    before, after = _split_sentence(reading, at)
     if not any(reading.kinds[place] in CONTENT for place in before):
-        before, after = _fronted(reading, at)
+        before, after = _split_fronted(reading, at)
         if not before and reading.sentences[at] > 0 and reading.lower[at] in _FORWARD:
             before = [place for place, n in enumerate(reading.sentences) if n == reading.sentences[at] - 1]
-    return ({place for place in before if reading.kinds[place] in CONTENT},
-            {place for place in after if reading.kinds[place] in CONTENT})  # fmt: skip
+    main, other = ({place for place in half if reading.kinds[place] in CONTENT} for half in (before, after))
+    return main, other
 
 
-def _crossing(pair: Matched, source: tuple[set[int], set[int]], output: tuple[set[int], set[int]]) -> int:
-    """1 if both sides correspond, −1 if they have changed places, 0 if that can't be told."""
-    straight = [sum(pair.forward[at] in output[side] for at in source[side]) for side in (0, 1)]
-    across = [sum(pair.forward[at] in output[1 - side] for at in source[side]) for side in (0, 1)]
-    if min(across) > 0 and sum(across) > 2 * sum(straight):
-        return -1
-    return int(min(straight) > 0 and sum(straight) > 2 * sum(across))
-
-
-def _roles(pair: Matched) -> Iterator[FactFinding]:
-    """Who does it and to whom: the words left and right of the same verb have changed places, and the voice has not."""
+def _check_roles(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Report a verb whose subject and object were exchanged."""
     source, output = pair.source, pair.output
     for at, place in enumerate(pair.forward):
         if place < 0 or not _is_verb(source, at) or not _is_verb(output, place):
             continue
-        sides = _neighbours(source, at), _neighbours(output, place)
-        if not all(side for both in sides for side in both):
+        (left, right), (new_left, new_right) = _find_neighbours(source, at), _find_neighbours(output, place)
+        has_names = all(any(source.kinds[word] == KIND["name"] for word in side) for side in (left, right))
+        if not has_names or not new_left or not new_right:
             continue
-        (left, right), (new_left, new_right) = sides
-        if not all(any(source.kinds[word] == KIND["name"] for word in side) for side in (left, right)):
-            continue
-        left_kept, right_kept = ({pair.forward[word] for word in side} for side in (left, right))
-        across = not left_kept.isdisjoint(new_right) and not right_kept.isdisjoint(new_left)
-        straight = not left_kept.isdisjoint(new_left) and not right_kept.isdisjoint(new_right)
-        same_voice = _passive(source, at) == _passive(output, place)
-        if (across and not straight) if same_voice else (straight and not across):
+        left_links, right_links = ({pair.forward[word] for word in side} for side in (left, right))
+        is_exchanged = not left_links.isdisjoint(new_right) and not right_links.isdisjoint(new_left)
+        is_unchanged = not left_links.isdisjoint(new_left) and not right_links.isdisjoint(new_right)
+        same_voice = _is_passive(source, at) == _is_passive(output, place)
+        if (is_exchanged and not is_unchanged) if same_voice else (is_unchanged and not is_exchanged):
             yield pair.finding("flipped", "roles", 0.75, [left[-1], at, right[0]], [new_left[-1], place, new_right[0]])
             return
 
 
 def _is_verb(reading: ReadText, at: int) -> bool:
-    """A word in -ed, or an irregular past, that is not written large and does not say what is done by both sides."""
-    lower = reading.lower[at]
-    if reading.kinds[at] != KIND["content"] or reading.tokens[at][0].isupper() or lower in _MUTUAL:
-        return False
-    return lower.endswith("ed") or lower in IRREGULAR_FORMS
+    """Return whether a word is a past form of a verb that does not describe a mutual action."""
+    lower, is_large = reading.lower[at], reading.tokens[at][0].isupper()
+    is_past = lower.endswith("ed") or lower in IRREGULAR_FORMS
+    return is_past and reading.kinds[at] == KIND["content"] and not is_large and lower not in _MUTUAL
 
 
-def _neighbours(reading: ReadText, at: int) -> tuple[list[int], list[int]]:
-    """Names, nouns and pronouns of the clause close to a word, on its left and on its right."""
-    clause = reading.clause(at)
-    left = [place for place in range(max(clause.start, at - 4), at) if reading.kinds[place] in _WHO]
-    right = [place for place in range(at + 1, min(clause.stop, at + 5)) if reading.kinds[place] in _WHO]
-    return left, right
+def _find_neighbours(reading: ReadText, at: int) -> tuple[list[int], list[int]]:
+    """Return names, nouns and pronouns of the clause close to a word, on its left and on its right."""
+    near = [place for place in reading.clause(at) if abs(place - at) <= 4 and reading.kinds[place] in _WHO]
+    return [place for place in near if place < at], [place for place in near if place > at]
 
 
-def _passive(reading: ReadText, at: int) -> bool:
-    """was … by: a form of "be" shortly before the verb and "by" shortly after it."""
+def _is_passive(reading: ReadText, at: int) -> bool:
+    """Return whether a verb is passive: a form of "be" shortly before it and "by" shortly after."""
     be = any(word in _PASSIVE for word in reading.lower[max(0, at - 3) : at])
     return reading.lower[at + 1 : at + 2] == ("by",) or (be and "by" in reading.lower[at + 1 : at + 4])

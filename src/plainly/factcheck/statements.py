@@ -1,121 +1,114 @@
-"""Claims that an output adds, and what it leaves out, clause by clause.
+"""Statements that an output adds or leaves out, clause by clause.
 
-A content word is accounted for if the other text has it, or another of its root, or if it may stand for words of the
-same gap that are gone. What is left is weighed: names and numbers more, adverbs less; main clauses more than asides.
+A content word is supported if the other text has it or another of its root, or if it may replace missing words of the
+same gap. The rest is weighted: names and numbers more, adverbs less, main clauses more than asides.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from plainly.factcheck.finding import FactFinding
-from plainly.factcheck.reading import Matched, ReadText, common_words, cues
-from plainly.text.lexicon import KIND
+from plainly.factcheck.reading import FactFinding, MatchedPair, ReadText, common_words, cue_words
+from plainly.text.lexicon import CONTENT, KIND
 
 _NAME, _NUMBER = KIND["name"], KIND["number"]
-_EXPLAINS = cues("explaining")
+_EXPLAINS = cue_words("explaining")
 _IS = frozenset(["is", "are", "was", "were", "means"])
-_CREDIT = 1.5  # words that one word may be told in
-_EMPTY = cues("empty")
-_LIGHT = cues("light")
+_CREDIT = 1.5  # the number of words that may replace one word
+_EMPTY = cue_words("empty")
+_LIGHT = cue_words("light")
 
 
-def check_claims(pair: Matched) -> Iterator[FactFinding]:
-    """What was added and what was lost."""
-    yield from _added(pair)
-    yield from _lost(pair)
-
-
-def unsupported(pair: Matched, *, of_source: bool = False) -> dict[int, float]:
-    """Content words without a counterpart, each with how much of it is not accounted for, 0 to 1."""
+def find_unsupported(pair: MatchedPair, *, of_source: bool = False) -> dict[int, float]:
+    """Return content words without a counterpart, each with its unsupported share, 0 to 1."""
     own, other = (pair.source, pair.output) if of_source else (pair.output, pair.source)
-    links, back = (pair.forward, pair.backward) if of_source else (pair.backward, pair.forward)
+    links, other_links = (pair.forward, pair.backward) if of_source else (pair.backward, pair.forward)
     gaps, other_gaps = pair.gaps if of_source else pair.gaps[::-1]
-    spare: dict[int, float] = defaultdict(float)
+    credits: dict[int, float] = defaultdict(float)
     for at in other.content:
-        if back[at] < 0 and other.lower[at] not in own.bag and other.stems[at] not in own.stem_bag:
-            spare[other_gaps[at]] += (0.6 if other.lower[at] in _LIGHT else 1.0) * _CREDIT
+        if other_links[at] < 0 and other.lower[at] not in own.bag and other.stems[at] not in own.stem_bag:
+            credits[other_gaps[at]] += (0.6 if other.lower[at] in _LIGHT else 1.0) * _CREDIT
     open_words: dict[int, float] = {}
-    known = {own.clauses[at] for at in own.content if links[at] >= 0 or own.lower[at] in other.bag}
+    clauses_with_support = {own.clauses[at] for at in own.content if links[at] >= 0 or own.lower[at] in other.bag}
     for at in own.content:
         if _is_covered(own, at, links, other):
             continue
         full = weight = 0.4 if own.lower[at] in _LIGHT else 1.0
-        if own.clauses[at] not in known and not of_source:
-            weight *= 2  # in a clause of which nothing is known, a word needs more in whose place it may stand
+        if own.clauses[at] not in clauses_with_support and not of_source:
+            weight *= 2  # in a clause without support, a word must replace more
         for gap in (gaps[at], gaps[at] - 1, gaps[at] + 1):
-            paid = min(spare[gap], weight)
-            spare[gap] -= paid
-            weight -= paid
+            credit = min(credits[gap], weight)
+            credits[gap] -= credit
+            weight -= credit
         if weight > 0:
             open_words[at] = min(weight, full)
     return open_words
 
 
-def novelty(pair: Matched) -> float:
-    """The share of the output's content words that the source does not have, in any form; light words count less."""
+def measure_novelty(pair: MatchedPair) -> float:
+    """Return the share of the output's content words that the source lacks in any form; light words count less."""
     output, source = pair.output, pair.source
-    new = total = 0.0
-    for at in output.content:
-        weight = 0.4 if output.lower[at] in _LIGHT else 1.0
-        total += weight
-        new += 0.0 if _is_covered(output, at, pair.backward, source) else weight
-    return new / total if total else 0.0
+    weights = {at: 0.4 if output.lower[at] in _LIGHT else 1.0 for at in output.content}
+    new = sum(weight for at, weight in weights.items() if not _is_covered(output, at, pair.backward, source))
+    return new / sum(weights.values()) if weights else 0.0
 
 
 def _is_covered(own: ReadText, at: int, links: Sequence[int], other: ReadText) -> bool:
-    """Whether a word has a counterpart, or the other text has a word that is the same, or of its root."""
+    """Return whether a word has a counterpart, or the other text has the same word or one of its root."""
     lower = own.lower[at]
     alike = lower in other.bag or own.stems[at] in other.stem_bag or (len(lower) > 5 and lower[:5] in other.beginnings)
     return links[at] >= 0 or alike
 
 
-def _clauses(reading: ReadText) -> Iterator[list[int]]:
+def _split_clauses(reading: ReadText) -> Iterator[list[int]]:
     for _, places in groupby(range(len(reading)), reading.clauses.__getitem__):
         yield list(places)
 
 
-def _added(pair: Matched) -> Iterator[FactFinding]:
+def check_added(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Report clauses of the output that are mostly new."""
     output = pair.output
-    open_words = unsupported(pair)
-    for clause in _clauses(output):
-        content = [at for at in clause if at in output.content_places]
+    open_words = find_unsupported(pair)
+    for clause in _split_clauses(output):
+        content = [at for at in clause if output.kinds[at] in CONTENT]
         new = [at for at in content if at in open_words]
         amount = sum(open_words[at] for at in new)
-        alone = amount >= 1.0 and len(new) == len(content) and len(clause) > 4 and clause[0] not in output.firsts
-        if (amount < 1.2 and not alone) or not content:
+        is_new = amount >= 1.0 and len(new) == len(content) and len(clause) > 4 and clause[0] not in output.firsts
+        if (amount < 1.2 and not is_new) or not content:
             continue
         share = amount / max(sum(0.4 if output.lower[at] in _LIGHT else 1.0 for at in content), 1.0)
         if share < 0.45:
             continue
         sure = min(0.9, 0.1 * amount + 0.5 * share - 0.04)
-        if _explains(pair, clause, new):
-            yield pair.finding("harmless", "explanation", 0.6, [], _stretch(new))
+        if _is_explanation(pair, clause, new):
+            yield pair.finding("harmless", "explanation", 0.6, [], _fill_stretch(new))
         elif sure > 0.15:
-            yield pair.finding("added", "claim", sure, [], _stretch(new))
+            yield pair.finding("added", "claim", sure, [], _fill_stretch(new))
 
 
-def _explains(pair: Matched, clause: Sequence[int], new: Sequence[int]) -> bool:
-    """Whether a clause says what a word of the source means: "which is …", "called …", "X is a …", in brackets."""
+def _is_explanation(pair: MatchedPair, clause: Sequence[int], new: Sequence[int]) -> bool:
+    """Return whether a clause explains a word of the source: "which is …", "called …", "X is a …", brackets."""
     output = pair.output
     if any(output.kinds[at] in (_NAME, _NUMBER) and at not in output.firsts for at in new):
         return False
     words = [output.lower[at] for at in clause]
     if any(word in _EXPLAINS for word in words):
         return True
-    bracket = output.tokens[clause[0]] in ("(", "-LRB-")
+    is_bracketed = output.tokens[clause[0]] in ("(", "-LRB-")
     place = next((number for number, word in enumerate(words) if word in _IS), None)
     if place is None:
-        return bracket and len(new) <= 6
-    subject = [at for at in clause[:place] if at in output.content_places]
-    rest = words[place + 1 : place + 2]
-    kept = all(pair.backward[at] >= 0 or output.lower[at] in pair.source.bag for at in subject)
-    relative = words[0] in ("which", "who", "that") and rest and rest[0] in ("a", "an", "the")
-    return (bool(subject) and kept and bool(rest) and rest[0] in ("a", "an")) or bool(relative and rest[0] != "the")
+        return is_bracketed and len(new) <= 6
+    subject = [at for at in clause[:place] if output.kinds[at] in CONTENT]
+    after = words[place + 1 : place + 2]
+    supported = all(pair.backward[at] >= 0 or output.lower[at] in pair.source.bag for at in subject)
+    is_relative = words[0] in ("which", "who", "that") and after and after[0] in ("a", "an", "the")
+    return (bool(subject) and supported and bool(after) and after[0] in ("a", "an")) or bool(
+        is_relative and after[0] != "the"
+    )
 
 
-def _stretch(places: Sequence[int]) -> list[int]:
-    """From the first of some words to the last, where they are close together."""
+def _fill_stretch(places: Sequence[int]) -> list[int]:
+    """Return the positions from the first of some words to the last where they are close together."""
     stretch: list[int] = []
     for at in places:
         if stretch and at - stretch[-1] <= 3:
@@ -124,26 +117,26 @@ def _stretch(places: Sequence[int]) -> list[int]:
     return stretch
 
 
-def _lost(pair: Matched) -> Iterator[FactFinding]:
-    """Runs of words that are gone, each weighed by its share of what the source says and by where it stands."""
+def check_lost(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Report runs of words that are missing, weighted by their share of the source and by their clause."""
     source = pair.source
-    weights = {at: _weight(source, at) for at in source.content}
+    weights = {at: _weigh_word(source, at) for at in source.content}
     total = sum(weights.values())
     if not total:
         return
-    open_words = unsupported(pair, of_source=True)
-    for clause in _clauses(source):
-        gone = [at for at in clause if at in open_words]
-        if not gone:
+    open_words = find_unsupported(pair, of_source=True)
+    for clause in _split_clauses(source):
+        missing = [at for at in clause if at in open_words]
+        if not missing:
             continue
-        aside = source.lower[clause[0]] in ("which", "who", "(", "-lrb-", "whose", "where", "–", "—")
-        weight = sum(weights[at] * open_words[at] for at in gone) / total * (0.8 if aside else 1.0)
-        share = len(gone) / max(1, sum(at in weights for at in clause))
-        sure = min(0.95, 0.2 + 0.12 * len(gone) + 0.4 * share)
-        yield pair.finding("lost", "claim", sure, _stretch(gone), [], weight)
+        is_aside = source.lower[clause[0]] in ("which", "who", "(", "-lrb-", "whose", "where", "–", "—")
+        weight = sum(weights[at] * open_words[at] for at in missing) / total * (0.8 if is_aside else 1.0)
+        share = len(missing) / max(1, sum(at in weights for at in clause))
+        sure = min(0.95, 0.2 + 0.12 * len(missing) + 0.4 * share)
+        yield pair.finding("lost", "claim", sure, _fill_stretch(missing), [], weight)
 
 
-def _weight(reading: ReadText, at: int) -> float:
+def _weigh_word(reading: ReadText, at: int) -> float:
     lower = reading.lower[at]
     if lower in _EMPTY:
         return 0.1

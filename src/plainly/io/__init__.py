@@ -2,7 +2,7 @@
 
 from plainly.io.consistency import check_references
 from plainly.io.evalsets import read_evalset, read_outputs
-from plainly.io.lines import read_lines
+from plainly.io.files import read_lines
 from plainly.io.tables import Sheet, read_table
 from plainly.io.texts import Texts, read_texts
 

@@ -1,32 +1,37 @@
-"""Do the parts fit together? Asked before anything is computed; the answer names the likeliest reason when not."""
+"""Checks that the parts of an input fit together: lengths, ids, the shape of references.
+
+Everything is checked before anything is computed; an error names the likeliest reason and the next step.
+"""
+
+from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
 from plainly.core.errors import BadInput
-from plainly.io.tables import table_format
+from plainly.core.formatting import count_noun
+from plainly.io.tables import Sheet, table_format
 
-# Characters at which str.splitlines and other tools end a line, though writers of text files do not mean them so; the
-# line feed is among them for cells of tables.
+# Characters at which str.splitlines and other tools end a line, unlike the writers of text files; the line feed is
+# among them for cells of tables.
 SEPARATORS = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r\n"
 _NAMES = {"\x85": "NEXT LINE", "\x0b": "VERTICAL TAB", "\x0c": "FORM FEED", "\r": "CARRIAGE RETURN", "\n": "LINE FEED"}
-
-
-# So many lines may be missing for the place to be looked for, in files of so many lines; a match must share a tenth of
-# its words and be a tenth better than none.
+# Where lines are missing is searched for if at most so many are, in files of at most so many lines. Matched lines must
+# share a tenth of their words, a tenth more than without a shift.
 _SLIPS, _SLIP_LINES = 5, 50_000
 _ALIKE, _SURER = 0.1, 1.1
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of two things that must be equally long: its name, its lines and what one of them is called."""
+    """One of two things that must be equally long: its name, its lines and their unit."""
 
     name: str
-    lines: Sequence[str] | int  # only their number where there is no text to show
+    lines: Sequence[str] | int  # only their number if there is no text to show
     unit: str = "line"
+    rows: Sequence[tuple[str, ...]] = ()  # of references, if they are from a table
 
     def __len__(self) -> int:
         return self.lines if isinstance(self.lines, int) else len(self.lines)
@@ -35,35 +40,79 @@ class Side:
     def text(self) -> Sequence[str]:
         return () if isinstance(self.lines, int) else self.lines
 
+    def check(self, other: Side) -> None:
+        """Raise unless both are equally long; see ``check_length``."""
+        check_length(self.name, self.lines, against=other.name, expected=other.lines, unit=self.unit)
+
 
 def check_length(
     name: str, lines: Sequence[str] | int, *, against: str, expected: Sequence[str] | int, unit: str = "line"
 ) -> None:
-    """Raise unless ``lines`` has as many items as ``expected``, saying where the shorter stops and the likely reason.
+    """Raise unless ``lines`` has as many items as ``expected``; the error says where the shorter stops, and why.
 
-    Either may be only a number where the text is not at hand. ``unit`` is "row" if ``name`` is a table.
+    Either may be only a number if the text is not at hand. ``unit`` is "row" if ``name`` is a table.
     """
-    mine, other = Side(name, lines, unit), Side(against, expected, "row" if table_format(against) else "line")
-    if len(mine) == len(other):
+    this, other = Side(name, lines, unit), Side(against, expected, "row" if table_format(against) else "line")
+    if len(this) == len(other):
         return
-    short, long = (mine, other) if len(mine) < len(other) else (other, mine)
-    following = long.text[len(short) : len(short) + 1]
-    quoted = f": {_excerpt(following[0])}" if following and following[0].strip() else ""
+    short, long = (this, other) if len(this) < len(other) else (other, this)
+    following = "".join(long.text[len(short) : len(short) + 1])
+    quotation = f": {_excerpt(following)}" if following.strip() else ""
     raise BadInput(
-        f"{name} has {_count(len(mine), unit)} but {against} has {len(other)}: "
+        f"{name} has {count_noun(len(this), unit)} but {against} has {len(other):,}: "
         f"{short.name} stops after {short.unit} {len(short)}, "
-        f"{long.name} goes on at {long.unit} {len(short) + 1}{quoted}. {_reason(short, long)}"
+        f"{long.name} goes on at {long.unit} {len(short) + 1}{quotation}. {_explain(short, long)}"
     )
+
+
+def check_unique(ids: Sequence[str], locate: Callable[[int], str]) -> None:
+    """Raise if two items have the same id; ``locate`` returns the place of a row for the message."""
+    first: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if first.setdefault(name, row) != row:
+            raise BadInput(f"{locate(row)}: the id {name!r} is that of {locate(first[name])} too. Each names one item.")
+
+
+def match_ids(table: Sheet, own: Sequence[str], ids: Sequence[str], *, may_lack: bool) -> Sequence[int | None]:
+    """Return the row of a table for each item of the set, by id; None for items that it lacks, if it ``may_lack`` some.
+
+    This is the one place where ids are matched. Rows are in order where the set's ids are only line numbers and the
+    table's are not. Ids that count from 0 are matched with those of a set that counts from 1.
+    """
+    is_numbered = all(name == str(at) for at, name in enumerate(ids, 1))
+    if is_numbered and sorted(own) == sorted(str(at) for at in range(len(ids))):
+        own = [str(int(name) + 1) for name in own]
+    if list(own) == list(ids) or (is_numbered and not set(ids) & set(own)):
+        return range(len(own))
+    id_set = set(ids)
+    rows: dict[str, int] = {}
+    for row, name in enumerate(own):
+        if name not in id_set:
+            raise BadInput(
+                f"{table.where(row)}: the id {name!r} is not in the evaluation set. Give outputs for the same items, "
+                "or leave the id column out to pair them in order."
+            )
+        if name in rows:
+            raise BadInput(f"{table.where(row)}: the id {name!r} is that of {table.where(rows[name])} too. Remove one.")
+        rows[name] = row
+    absent = [name for name in ids if name not in rows]
+    if absent and not may_lack:
+        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+        raise BadInput(
+            f"{table.path} has no output for the item with id {absent[0]!r}{more}. Add it, or score what is missing "
+            "as empty, or only what there is: incomplete='empty' or incomplete='skip'"
+        )
+    return [rows.get(name) for name in ids]
 
 
 def check_references(
     references: Iterable[Iterable[object]], n: int, *, sources: Sequence[str] | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """References as plainly keeps them: one row per item, blank and missing ones left out.
+    """Return references as tuples, one row per item, without blank and missing ones.
 
-    sacrebleu and others want the transposed order, one list per reference; that is recognised and refused with the way
-    to put it right. When there are as many references as items the shape says nothing, and the rows are compared with
-    the sources if those are given.
+    sacrebleu and others use the transposed order, one list per reference; that is recognised and refused with the way
+    to correct it. With as many references as items the shape does not show the order, and the rows are compared with
+    the sources, if there are any.
     """
     rows: list[list[object]] = []
     for at, row in enumerate(references):
@@ -75,30 +124,31 @@ def check_references(
         if not isinstance(row, Iterable):
             raise BadInput(f"references[{at}] is {_kind(row)}; each item has a list of references, which may be empty.")
         rows.append(list(row))
-    if len(rows) != n:
-        if rows and all(len(row) == n for row in rows):
-            raise BadInput(
-                f"references holds {_count(len(rows), 'list')} of {n}, one list for each reference (as for sacrebleu). "
-                f"Plainly wants {_count(n, 'list')} of {len(rows)}, one an item. Turn them: list(zip(*references))"
-            )
+    is_square = all(len(row) == n for row in rows)
+    if len(rows) != n and rows and is_square:
         raise BadInput(
-            f"references has {_count(len(rows), 'row')} for {_count(n, 'item')}; give a list of references for each "
-            "item, an empty one where there is none."
+            f"references holds {count_noun(len(rows), 'list')} of {n}, one list for each reference (as for sacrebleu). "
+            f"Plainly wants {count_noun(n, 'list')} of {len(rows)}, one per item. Turn them: list(zip(*references))"
         )
-    kept = tuple(
-        tuple(text for column, value in enumerate(row) if (text := _reference(value, at, column)))
+    if len(rows) != n:
+        raise BadInput(
+            f"references has {count_noun(len(rows), 'row')} for {count_noun(n, 'item')}; give a list of references for "
+            "each item, an empty one where there is none."
+        )
+    texts = tuple(
+        tuple(text for column, value in enumerate(row) if (text := _check_reference(value, at, column)))
         for at, row in enumerate(rows)
     )
-    if sources is not None and all(len(row) == n for row in rows) and looks_transposed(rows, sources):
+    if sources is not None and is_square and looks_transposed(rows, sources):
         raise BadInput(
             f"references holds {n} lists of {n}, and references[j][i] is like sources[i]: they are in the order of "
             "sacrebleu, one list for each reference; plainly wants one for each item. Turn them: list(zip(*references))"
         )
-    return kept
+    return texts
 
 
 def looks_transposed(rows: Sequence[Sequence[object]], sources: Sequence[str]) -> bool:
-    """Whether, in a square of references, columns rather than rows belong to the sources: do they share words?"""
+    """Return whether the columns of a square of references share more words with the sources than its rows."""
     n = min(len(sources), 24)
     words = [_words(source) for source in sources[:n]]
     by_row = by_column = 0.0
@@ -110,19 +160,19 @@ def looks_transposed(rows: Sequence[Sequence[object]], sources: Sequence[str]) -
 
 
 def _words(text: object) -> frozenset[str]:
-    """Words, and the characters of words that are not ASCII, because not every script puts spaces between words."""
+    """Return the words, and the characters that are not ASCII, because not every script separates words by spaces."""
     folded = text.casefold() if isinstance(text, str) else ""
     return frozenset(folded.split()) | frozenset(c for c in folded if ord(c) > 127)
 
 
 def _overlap(words: frozenset[str], others: frozenset[str]) -> float:
-    return len(words & others) / len(words | others) if words or others else 0.0
+    return len(words & others) / max(len(words | others), 1)
 
 
-def _reference(value: object, at: int, column: int) -> str:
+def _check_reference(value: object, at: int, column: int) -> str:
     if isinstance(value, str):
         return "" if value.isspace() else value
-    if value is None or value != value:  # None and NaN are how tables say "nothing here"
+    if value is None or value != value:  # None and NaN are missing values in tables
         return ""
     raise BadInput(f"references[{at}][{column}] is {_kind(value)}, not text. Give strings, or None for no reference.")
 
@@ -131,58 +181,57 @@ def _kind(value: object) -> str:
     return "None" if value is None else f"of type {type(value).__name__}"
 
 
-def _reason(short: Side, long: Side) -> str:
-    """The likeliest reason for two lengths that differ, and the next step."""
-    if separator := _separators(short.text, len(long)):
+def _explain(short: Side, long: Side) -> str:
+    """Return the likeliest reason for two lengths that differ, and the next step."""
+    if separator := _find_separator(short.text, len(long)):
         at, character = separator
+        name = _NAMES.get(character) or unicodedata.name(character, "a control character")
         return (
-            f"{short.unit.capitalize()} {at} of {short.name} holds {_spell(character)}, which some tools take for the "
-            f"end of a line: split there, {short.name} has {len(long)} lines, like {long.name}. "
+            f"{short.unit.capitalize()} {at} of {short.name} holds U+{ord(character):04X} ({name}), which some tools "
+            f"take for the end of a line: split there, {short.name} has {len(long)} lines, like {long.name}. "
             f"Replace it by a space in {short.name} and make {long.name} again."
         )
     blank = [at for at, line in enumerate(long.text, 1) if not line.strip()]
     if len(long) == len(short) + 1 and blank[-1:] == [len(long)]:
-        return f"The last {long.unit} of {long.name} is blank: delete it if it is no item."
+        return f"The last {long.unit} of {long.name} is blank: delete it if it is not an item."
     if blank and len(long) - len(blank) == len(short):
         return (
-            f"{long.name} has {_count(len(blank), f'blank {long.unit}')}, the first at {long.unit} {blank[0]}; without "
-            f"them it has as many as {short.name}. Make {short.name} again with a line for every item, blank or not."
+            f"{long.name} has {count_noun(len(blank), f'blank {long.unit}')}, the first at {long.unit} {blank[0]}; "
+            f"without them it has as many as {short.name}. Make {short.name} again with a line for every item, blank "
+            "or not."
         )
-    if (slip := _slip(short.text, long.text)) is not None:
+    if (slip := _find_slip(short.text, long.text)) is not None:
         return (
             f"The {long.unit}s fit up to number {slip}; from there {short.name} seems to lack "
-            f"{_count(len(long) - len(short), long.unit)}: "
-            f"nothing in it is like {long.unit} {slip + 1} of {long.name}, "
-            f"{_excerpt(long.text[slip])}."
+            f"{count_noun(len(long) - len(short), long.unit)}: "
+            f"nothing in it is like {long.unit} {slip + 1} of {long.name}, {_excerpt(long.text[slip])}."
         )
     return f"Each {long.unit} is one item: check that both were made from the same items."
 
 
-def _slip(short: Sequence[str], long: Sequence[str]) -> int | None:
-    """After which line the shorter side begins to lag behind the longer, judged by the words that lines share.
+def _find_slip(short: Sequence[str], long: Sequence[str]) -> int | None:
+    """Return the line after which the shorter side lags behind the longer, by the words that lines share.
 
-    The best way to match the lines when the shorter skips a few of the longer; None where words do not tell.
+    This is the best way to match the lines if the shorter side skips a few of the longer; None if no way is clear.
     """
     missing = len(long) - len(short)
     if not short or not 0 < missing <= _SLIPS or len(long) > _SLIP_LINES:
         return None
-    mine, theirs = ([set(line.casefold().split()) for line in lines] for lines in (short, long))
-    n = len(mine)
-    # best[lag]: shared words so far with that many lines skipped; begun[lag]: where the first of them was skipped.
-    best, begun = [0.0] * (missing + 1), [0] * (missing + 1)
-    for at, words in enumerate(mine):
+    ours, theirs = ([frozenset(line.casefold().split()) for line in lines] for lines in (short, long))
+    # best[lag]: shared words so far with that many lines skipped; start[lag]: where the first of them was skipped.
+    best, start = [0.0] * (missing + 1), [0] * (missing + 1)
+    for at, words in enumerate(ours):
         for lag in range(missing, -1, -1):
             if lag and best[lag - 1] > best[lag]:
-                best[lag], begun[lag] = best[lag - 1], at if lag == 1 else begun[lag - 1]
-            other = theirs[at + lag]
-            best[lag] += len(words & other) / max(len(words | other), 1)
-    straight = sum(len(a & b) / max(len(a | b), 1) for a, b in zip(mine, theirs, strict=False))
-    lagging = best[missing]
-    return begun[missing] if lagging > _SURER * max(straight, 1e-9) and lagging / n > _ALIKE else None
+                best[lag], start[lag] = best[lag - 1], at if lag == 1 else start[lag - 1]
+            best[lag] += _overlap(words, theirs[at + lag])
+    unshifted = sum(map(_overlap, ours, theirs))
+    is_clear = best[missing] > _SURER * max(unshifted, 1e-9) and best[missing] > _ALIKE * len(ours)
+    return start[missing] if is_clear else None
 
 
-def _separators(lines: Sequence[str], goal: int) -> tuple[int, str] | None:
-    """The line and character where splitting at Unicode separators first adds a line, if that explains ``goal``."""
+def _find_separator(lines: Sequence[str], goal: int) -> tuple[int, str] | None:
+    """Return the line and character where splitting at separators first adds a line, if that explains ``goal``."""
     counts = dict.fromkeys(SEPARATORS, 0)
     first: dict[str, int] = {}
     for at, line in enumerate(lines, 1):
@@ -190,24 +239,13 @@ def _separators(lines: Sequence[str], goal: int) -> tuple[int, str] | None:
             if character in line:
                 counts[character] += line.count(character)
                 first.setdefault(character, at)
-    missing = goal - len(lines)
-    for character, count in counts.items():
-        if count == missing:
-            return first[character], character
-    if sum(max(len(line.splitlines()), 1) for line in lines) != goal:
+    explaining = [character for character, count in counts.items() if count == goal - len(lines)]
+    if not explaining and sum(max(len(line.splitlines()), 1) for line in lines) != goal:
         return None
-    character = min(first, key=lambda c: first[c])
+    character = explaining[0] if explaining else min(first, key=first.__getitem__)
     return first[character], character
 
 
-def _spell(character: str) -> str:
-    return f"U+{ord(character):04X} ({_NAMES.get(character) or unicodedata.name(character, 'a control character')})"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _excerpt(text: str, *, most: int = 40) -> str:
-    shown = "".join(c if c.isprintable() else " " for c in text[: most + 1])
-    return f"“{shown[:most]}…”" if len(text) > most else f"“{shown}”"
+def _excerpt(text: str) -> str:
+    start = "".join(c if c.isprintable() else " " for c in text[:40])
+    return f"“{start}{'…' * (len(text) > 40)}”"

@@ -1,8 +1,8 @@
 """The texts that a caller passes, in any of their shapes, as one value: ``Texts``.
 
-Every public function reads its texts here: lists and mappings of texts, an evaluation set, a data frame (pandas,
-polars), an Arrow table, a Hugging Face data set, a list of records or a mapping of columns. Frames may be wide (one
-column per system) or long (a column ``system``).
+Every public function reads its texts with ``read_texts``: lists and mappings of texts, an evaluation set, a data frame
+(pandas, polars), an Arrow table, a Hugging Face data set, a list of records or a mapping of columns. Frames may be wide
+(one column per system) or long (a column ``system``). The command line reads files with ``read_inputs``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,12 +11,24 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import ABSENT, Absent, EvalSet
-from plainly.core.formatting import counted
+from plainly.core.formatting import count_noun, listed
 from plainly.core.result import Note
-from plainly.io.columns import Columns, find_roles, missing, names
-from plainly.io.consistency import check_references
-from plainly.io.evalsets import read_evalset, read_outputs
-from plainly.io.tables import Sheet
+from plainly.io.columns import (
+    Columns,
+    Roles,
+    columns_in,
+    find_roles,
+    is_missing,
+    listed_columns,
+    names,
+    references_by_item,
+    texts,
+    to_wide,
+)
+from plainly.io.consistency import check_references, match_ids
+from plainly.io.evalsets import Spec, parse_spec, read_evalset, read_outputs
+from plainly.io.files import STDIN
+from plainly.io.tables import Sheet, read_table, table_format
 from plainly.text.languages import detection
 
 if TYPE_CHECKING:
@@ -24,7 +36,6 @@ if TYPE_CHECKING:
 
 Outputs = Mapping[str, Sequence[str]]
 Incomplete = Literal["refuse", "empty", "skip"]
-_SYSTEM = "system"
 _FRAME = "the data frame"
 _DETECTION_SAMPLE = 500  # texts from which a language is detected
 
@@ -80,7 +91,7 @@ def read_texts(
     if isinstance(data, Texts):
         texts = data
     elif data is not None:
-        texts = _from_sheet(widened(sheet_of(data), columns), evalset, outputs, columns, incomplete)
+        texts = _from_sheet(sheet_of(data), evalset, outputs, columns, incomplete)
     else:
         texts = _from_lists(sources, outputs, references, evalset, ids, groups, incomplete)
     if unit is not None:
@@ -91,22 +102,131 @@ def read_texts(
 
 
 def with_language(texts: Texts, language: str | None) -> Texts:
-    """The texts with their language: the one passed, the one on the card of the set, or the detected one ("auto")."""
+    """Return the texts with their language: as passed, from the card of the set, or detected ("auto")."""
     evalset, origin = texts.evalset, "as specified"
     if language is None:
         language, origin = evalset.language, f"according to the card of {evalset.name}" if evalset.name else origin
-        if language in ("", "en"):  # unknown, or what everything is made for
+        if language in ("", "en"):  # unknown, or the default of every metric
             return texts
     elif language == "auto":
         lines = evalset.sources if evalset.has_sources else next(iter(texts.outputs.values()), ())
-        language, origin = detection.tally(lines[:_DETECTION_SAMPLE])[1] or "", "detected from the texts"
+        language, origin = detection.detect_all(lines[:_DETECTION_SAMPLE])[1] or "", "detected from the texts"
         if not language:
             raise BadInput(
                 "Could not detect the language of these texts: there are too few, or they are mixed. Pass language=."
             )
     detection.check(language)
-    note = Note(f"The texts are {detection.named(language)} ({language}), {origin}.")
+    note = Note(f"The texts are {detection.language_name(language)} ({language}), {origin}.")
     return replace(texts, evalset=replace(evalset, language=language), notes=(*texts.notes, note))
+
+
+def read_inputs(
+    outputs: Iterable[str],
+    *,
+    source: str | None = None,
+    references: Sequence[str] = (),
+    table: str | None = None,
+    groups: str | None = None,
+    columns: Columns | None = None,
+    evalset: EvalSet | None = None,
+    incomplete: Incomplete = "refuse",
+) -> Texts:
+    """Read the set and the outputs from files. ``evalset`` is a set that was read before (a named one).
+
+    The set comes from ``table``, from files of sources and references, or from the first table among the outputs that
+    has sources or references. Every other file contains outputs; its sources and references must be those of the set.
+    """
+    specs: list[Spec] = []
+    sheets: dict[str, Sheet] = {}
+    for name, path in (pair for spec in outputs for pair in parse_spec(spec)):
+        if path in sheets:
+            raise BadInput(f"{path} is given twice.")
+        if path != STDIN and table_format(path):
+            sheets[path] = _read_wide(path, columns)
+        specs.append((name, sheets.get(path, path)))
+    if table is not None:
+        sheets[table] = _read_wide(table, columns)
+    _check_columns(list(sheets.values()), columns)
+    roles = {path: find_roles(sheet, columns_in(sheet, columns)) for path, sheet in sheets.items()}
+    notes = tuple(note for path, sheet in sheets.items() for note in _note_columns(sheet, roles[path], columns))
+    origin = table
+    if evalset is None and table is None and source is None and not references:
+        origin = next((path for path in sheets if roles[path].source or roles[path].references), None)
+    sheet = sheets[origin] if origin is not None else None
+    if evalset is None and (sheet is not None or source is not None or references):
+        choice = columns_in(sheet, columns) if sheet is not None else None
+        evalset = read_evalset(table=sheet, source=source, references=references, groups=groups, columns=choice)
+    if table is not None and roles[table].outputs:
+        specs.insert(0, sheets[table])
+    if not specs:
+        raise BadInput("No outputs were given. Name at least one file of a system's outputs: plainly score … OUTPUT")
+    if evalset is None:
+        systems = read_outputs(specs, columns=columns)
+        return Texts(EvalSet.of(items=len(next(iter(systems.values())))), systems, notes)
+    systems = read_outputs(
+        specs,
+        n=len(evalset),
+        against=str(source or (references[0] if references else evalset.name or table)),
+        sources=evalset.sources,
+        ids=evalset.ids,
+        columns=columns,
+        may_lack=incomplete != "refuse",
+    )
+    for path in sheets.keys() - {origin}:
+        _check_same(sheets[path], roles[path], evalset)
+    return _complete(Texts(evalset, systems, notes), incomplete)
+
+
+def _read_wide(path: str, columns: Columns | None) -> Sheet:
+    sheet = read_table(path)
+    return to_wide(sheet, columns_in(sheet, columns))
+
+
+def _check_columns(sheets: Sequence[Sheet], columns: Columns | None) -> None:
+    """Raise unless every column that the user chose is in one of the tables."""
+    if columns and not sheets:
+        raise BadInput(f"{listed(list(columns))}: columns are chosen in tables, and none of the files is one.")
+    for role, choice in (columns or {}).items():
+        if not any(columns_in(sheet, {role: choice}) for sheet in sheets):
+            for name in listed_columns(choice):
+                sheets[-1].column(name)
+
+
+def _note_columns(sheet: Sheet, roles: Roles, columns: Columns | None) -> list[Note]:
+    """Return a note on columns that were recognised by another name than that of their role."""
+    by_role: dict[str, list[str | None]] = {
+        "source": [roles.source],
+        "id": [roles.id],
+        "output": [*roles.outputs.values()],
+    }
+    choice = columns_in(sheet, columns)
+    usual = [
+        f"{name!r} as {role}"
+        for role, names in by_role.items()
+        for name in names
+        if name is not None and role not in choice and not name.strip().casefold().startswith(role)
+    ]
+    return [Note(f"{sheet.path}: took {listed(usual)}.", code="columns")] if usual else []
+
+
+def _check_same(sheet: Sheet, roles: Roles, evalset: EvalSet) -> None:
+    """Raise unless the sources and references in a table of outputs are those of the set."""
+    own = names(sheet, roles.id) if roles.id is not None else ()
+    rows = match_ids(sheet, own, evalset.ids, may_lack=True) if own else range(len(sheet))
+    pairs: dict[str, tuple[list[list[str]], list[list[str]]]] = {}
+    if roles.source is not None and evalset.has_sources:
+        pairs["source"] = [*map(str.split, texts(sheet, roles.source))], [*map(str.split, evalset.sources)]
+    if roles.references and evalset.references:
+        own_references = references_by_item(sheet, roles.references)
+        pairs["references"] = [*map(sorted, own_references)], [*map(sorted, evalset.references)]
+    for role, (values, expected) in pairs.items():
+        for item, row in enumerate(rows):
+            if row is not None and values[row] != expected[item]:
+                raise BadInput(
+                    f"{sheet.where(row)}: the {role} column does not fit item {evalset.ids[item]!r} of "
+                    f"{evalset.name or 'the set'}. Give outputs for the same items, in the same order or with ids, or "
+                    "leave the column out."
+                )
 
 
 def _from_lists(
@@ -120,13 +240,11 @@ def _from_lists(
 ) -> Texts:
     if evalset is not None and not isinstance(evalset, EvalSet):
         raise BadInput(f"evalset= is an evaluation set (plainly.load, plainly.EvalSet.of), not {evalset!r:.60}.")
-    if outputs is None:
+    if outputs is None or (isinstance(outputs, Mapping) and not outputs):
         raise BadInput("No outputs were given: outputs=[…] or outputs={'A': […], 'B': […]}.")
     if isinstance(outputs, str):
         raise BadInput("outputs is a list of texts (or a mapping from system to such a list), not one text.")
     systems: Outputs = outputs if isinstance(outputs, Mapping) else {"": outputs}
-    if not systems:
-        raise BadInput("No outputs were given.")
     systems = {
         str(name): _strings(lines, f"outputs[{name!r}]" if name else "outputs", incomplete)
         for name, lines in systems.items()
@@ -140,45 +258,28 @@ def _from_lists(
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
     if references is not None and (isinstance(references, (str, bytes)) or not hasattr(references, "__len__")):
         raise BadInput(f"references is a list with the references of each item, not {type(references).__name__}.")
-    checked = check_references(references, n, sources=sources) if references is not None else None
+    rows = check_references(references, n, sources=sources) if references is not None else None
     for name, values in (("ids", ids), ("groups", groups)):
         if values is not None and (isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__")):
             raise BadInput(f"{name}= is a list with one value for each item, not {type(values).__name__}.")
-    return Texts(EvalSet.of(sources, references=checked, groups=groups, ids=ids, items=n), systems, notes)
+    return Texts(EvalSet.of(sources, references=rows, groups=groups, ids=ids, items=n), systems, notes)
 
 
-def absence_notes(outputs: Outputs) -> tuple[Note, ...]:
-    """A warning for each system that did not write something for every item and is scored on what it has."""
-    lacking = {system: sum(isinstance(text, Absent) for text in texts) for system, texts in outputs.items()}
-    return tuple(
-        Note(
-            f"{system or 'The system'} has no output for {counted(count, 'item')} of {len(outputs[system])}; it is "
-            f"scored on the other {len(outputs[system]) - count}.",
-            "warning",
-            "missing-outputs",
-            where=system,
-        )
-        for system, count in lacking.items()
-        if count
-    )
-
-
-def empty_notes(empty: Mapping[str, int], items: int) -> tuple[Note, ...]:
-    """A warning for each system whose missing outputs are scored as empty ones."""
-    return tuple(
-        Note(
-            f"{system or 'The system'} has no output for {counted(count, 'item')} of {items}; they are scored as "
-            "empty.",
-            "warning",
-            "incomplete",
-            where=system,
-        )
-        for system, count in empty.items()
-    )
+def absence_notes(outputs: Outputs, *, as_empty: bool = False) -> tuple[Note, ...]:
+    """Return a warning for each system that lacks outputs: it is scored on the others, or with empty ones."""
+    notes = []
+    for system, lines in outputs.items():
+        if count := sum(isinstance(text, Absent) for text in lines):
+            result = "they are scored as empty" if as_empty else f"it is scored on the other {len(lines) - count}"
+            message = (
+                f"{system or 'The system'} has no output for {count_noun(count, 'item')} of {len(lines)}; {result}."
+            )
+            notes.append(Note(message, "warning", "incomplete" if as_empty else "missing-outputs", where=system))
+    return tuple(notes)
 
 
 def sheet_of(data: Any) -> Sheet:
-    """A frame, a table, a data set or records as columns by name."""
+    """Return a frame, a table, a data set or records as a sheet."""
     columns = _columns(data)
     if columns is None:
         raise BadInput(
@@ -191,52 +292,19 @@ def sheet_of(data: Any) -> Sheet:
     return Sheet(columns, _FRAME, range(1, max(lengths, default=0) + 1), "row")
 
 
-def widened(sheet: Sheet, columns: Columns | None = None) -> Sheet:
-    """A long table (a row for each system and item) as a wide one (a row an item, a column a system).
-
-    Items are told apart by id, or else by source; a table without a column ``system`` passes through.
-    """
-    chosen = dict(columns or {})
-    system = str(chosen.pop(_SYSTEM, _SYSTEM))
-    if system not in sheet.columns:
-        return sheet
-    roles = find_roles(sheet, chosen)
-    by_name = list(roles.outputs.values())
-    key = roles.id or roles.source
-    if len(by_name) != 1 or key is None:
-        return sheet
-    systems, items = names(sheet, system), names(sheet, key)
-    first: dict[str, int] = {}
-    cells: dict[str, dict[str, object]] = {}
-    for row, (name, item) in enumerate(zip(systems, items, strict=True)):
-        first.setdefault(item, row)
-        written = cells.setdefault(name, {})
-        if item in written:
-            raise BadInput(f"{sheet.where(row)}: system {name!r} has a second output for the item {item!r}.")
-        written[item] = sheet.column(by_name[0])[row]
-    for name, written in cells.items():
-        missing = next((item for item in first if item not in written), None)
-        if missing is not None:
-            raise BadInput(f"{sheet.path}: system {name!r} has no output for the item {missing!r}.")
-    wide = sheet.chosen(list(first.values()))
-    kept = {name: values for name, values in wide.columns.items() if name not in (system, by_name[0])}
-    kept |= {f"output_{name}": [written[item] for item in first] for name, written in cells.items()}
-    return replace(wide, columns=kept)
-
-
 def _strings(values: Any, where: str, incomplete: Incomplete = "refuse") -> Sequence[str]:
-    """A list of texts, or an error that names the first item which is not text."""
+    """Return a list of texts, or raise an error that names the first item which is not text."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise BadInput(f"{where} is a list of texts, not {type(values).__name__}.")
     texts = values if isinstance(values, (list, tuple)) else list(values)  # a pandas or polars column, an array
     if set(map(type, texts)) <= {str}:
         return texts
     if incomplete != "refuse":
-        texts = [(ABSENT if incomplete == "skip" else "") if missing(value) else value for value in texts]
+        texts = [(ABSENT if incomplete == "skip" else "") if is_missing(value) else value for value in texts]
     for item, value in enumerate(texts):
         if not isinstance(value, str):
-            shown = "nothing (None or NaN)" if missing(value) else f"{type(value).__name__} {value!r:.40}"
-            raise BadInput(f'{where}[{item}] is {shown}, not text. Write "" where there is no text.')
+            content = "nothing (None or NaN)" if is_missing(value) else f"{type(value).__name__} {value!r:.40}"
+            raise BadInput(f'{where}[{item}] is {content}, not text. Write "" where there is no text.')
     return [text if isinstance(text, Absent) else str(text) for text in texts]  # subclasses of str, such as NumPy's
 
 
@@ -247,18 +315,26 @@ def _from_sheet(
     columns: Columns | None,
     incomplete: Incomplete,
 ) -> Texts:
-    roles = {role: name for role, name in (columns or {}).items() if role != _SYSTEM} or None
+    sheet = to_wide(sheet, columns)
+    roles = {role: choice for role, choice in (columns or {}).items() if role != "system"} or None
     if evalset is None:
         evalset = read_evalset(table=sheet, columns=roles, name="")
     if outputs is not None:
         return read_texts(evalset=evalset, outputs=outputs, incomplete=incomplete)
-    empty: dict[str, int] = {}
-    systems = read_outputs(
-        [sheet], n=len(evalset), ids=evalset.ids, columns=roles, incomplete=incomplete, missing=empty
-    )
-    if len(systems) == 1 and _FRAME in systems:
-        systems, empty = {"": systems[_FRAME]}, {"": empty[_FRAME]} if empty else {}
-    return Texts(evalset, systems, (*empty_notes(empty, len(evalset)), *absence_notes(systems)))
+    systems = read_outputs(sheet, n=len(evalset), ids=evalset.ids, columns=roles, may_lack=incomplete != "refuse")
+    if list(systems) == [_FRAME]:
+        systems = {"": systems[_FRAME]}
+    return _complete(Texts(evalset, systems), incomplete)
+
+
+def _complete(texts: Texts, incomplete: Incomplete) -> Texts:
+    """Return the texts with a note on each system that lacks items, and empty outputs for them if so chosen."""
+    as_empty = incomplete == "empty"
+    outputs = texts.outputs
+    if as_empty:
+        outputs = {system: tuple(map(str, lines)) for system, lines in outputs.items()}
+    notes = absence_notes(texts.outputs, as_empty=as_empty)
+    return replace(texts, outputs=outputs, notes=(*texts.notes, *notes))
 
 
 def _columns(data: Any) -> dict[str, list[object]] | None:

@@ -1,18 +1,18 @@
-"""What an item is: a sentence, a paragraph or a document. Items can be joined into larger ones or taken apart.
+"""The unit of an item: a sentence, a paragraph or a document. Items can be joined into larger ones or divided.
 
-Sentences with groups become documents by joining each group. Texts are taken apart along the source: an item for each
-of its sentences or paragraphs, with what the alignment finds for it in the output and in each reference. What was taken
-apart keeps its text as its group, so that intervals are drawn over whole texts.
+Sentences with groups become documents by joining each group. Texts are divided along the source: an item for each of
+its sentences or paragraphs, with what the alignment matches to it in the output and in each reference. The items of one
+text are a group, so that intervals are drawn over whole texts.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
 
 from plainly.core.errors import BadInput, did_you_mean
 from plainly.core.evalset import ABSENT, Absent, EvalSet
-from plainly.core.formatting import counted
+from plainly.core.formatting import count_noun
 from plainly.core.result import Note
 from plainly.io.texts import Texts
 from plainly.text import sentences as boundaries
@@ -24,22 +24,16 @@ Span = tuple[int, int]
 
 
 def with_unit(inputs: Texts, unit: str) -> Texts:
-    """The inputs with items of this unit."""
+    """Return the inputs with items of this unit."""
     if unit not in UNITS:
         raise BadInput(f"Unknown unit {unit!r}.{did_you_mean(unit, UNITS)} Units: {', '.join(UNITS)}.")
     if not len(inputs.evalset):
         return inputs
-    if unit == "document":
-        return _joined(inputs)
-    if not inputs.evalset.has_sources:
-        raise BadInput(
-            f"Texts are taken apart along their sources, and there are none. Give sources for --unit {unit}."
-        )
-    return _apart(inputs, unit)
+    return _join(inputs) if unit == "document" else _divide(inputs, unit)
 
 
-def _joined(inputs: Texts) -> Texts:
-    """Sentences of one group as one text; items that are longer than sentences are documents already."""
+def _join(inputs: Texts) -> Texts:
+    """Return the sentences of each group as one text; items longer than a sentence are documents already."""
     evalset = inputs.evalset
     texts = evalset.sources if evalset.has_sources else next(iter(inputs.outputs.values()))
     if evalset.groups is None or np.median(boundaries.counts(texts)) > 1:
@@ -47,41 +41,43 @@ def _joined(inputs: Texts) -> Texts:
     members: dict[str, list[int]] = {}
     for item, group in enumerate(evalset.groups):
         members.setdefault(group, []).append(item)
-    references: list[tuple[str, ...]] = []
-    for items in members.values() if evalset.references else ():
-        fewest = min(len(evalset.references[item]) for item in items)
-        references.append(tuple(_one([evalset.references[item][at] for item in items]) for at in range(fewest)))
+    references = [  # as many as the item with the fewest has
+        tuple(map(_join_texts, zip(*(evalset.references[item] for item in items), strict=False)))
+        for items in (members.values() if evalset.references else ())
+    ]
     columns = {
         name: [values[items[0]] for items in members.values()]
         for name, values in evalset.columns.items()
         if all(len({values[item] for item in items}) == 1 for items in members.values())
     }
     joined = EvalSet.of(
-        [_one([evalset.sources[item] for item in items]) for items in members.values()],
+        [_join_texts([evalset.sources[item] for item in items]) for items in members.values()],
         references=references or None,
         ids=list(members),
         columns=columns,
         name=evalset.name,
     )
     outputs = {
-        system: tuple(_one([written[item] for item in items]) for items in members.values())
-        for system, written in inputs.outputs.items()
+        system: tuple(_join_texts([lines[item] for item in items]) for items in members.values())
+        for system, lines in inputs.outputs.items()
     }
-    note = Note(f"{len(evalset)} sentences were joined into {counted(len(joined), 'document')}.", code="unit")
+    note = Note(f"{len(evalset)} sentences were joined into {count_noun(len(joined), 'document')}.", code="unit")
     return Texts(joined, outputs, (*inputs.notes, note))
 
 
-def _one(texts: Sequence[str]) -> str:
-    """Sentences as one text, a line each; what was not given for a part was not given."""
+def _join_texts(texts: Sequence[str]) -> str:
+    """Return sentences as one text, a line each; it is absent if one of them is."""
     if any(isinstance(text, Absent) for text in texts):
         return ABSENT
     return "\n".join(texts) if len(texts) > 1 else texts[0]
 
 
-def _apart(inputs: Texts, unit: str) -> Texts:
+def _divide(inputs: Texts, unit: str) -> Texts:
     evalset = inputs.evalset
+    if not evalset.has_sources:
+        raise BadInput(f"Texts are divided along their sources, and there are none. Give sources for --unit {unit}.")
     sources = [sentences_of(text) for text in evalset.sources]
-    spans = [_parts(text, sentences, unit) for text, sentences in zip(evalset.sources, sources, strict=True)]
+    spans = [_spans(text, sentences, unit) for text, sentences in zip(evalset.sources, sources, strict=True)]
     owners = [item for item, parts in enumerate(spans) for _ in parts]
     if not owners:
         return inputs
@@ -90,14 +86,18 @@ def _apart(inputs: Texts, unit: str) -> Texts:
         for item, parts in enumerate(spans)
         for first, last in parts
     ]
-    written: dict[str, tuple[str, ...]] = {}
-    added: dict[str, int] = {}
-    for system, outputs in inputs.outputs.items():
-        written[system], added[system] = _matched(sources, spans, outputs)
-    references = _references(evalset, sources, spans)
-    whole = EvalSet.of(
+    notes = list(inputs.notes)
+    outputs: dict[str, tuple[str, ...]] = {}
+    for system, texts in inputs.outputs.items():
+        outputs[system], added = _match(sources, spans, texts)
+        if added:
+            message = (
+                f"{system or 'The system'} wrote {count_noun(added, 'sentence')} that match no {unit} of the source"
+            )
+            notes.append(Note(f"{message}; they are not scored.", "warning", "unmatched", where=system))
+    divided = EvalSet.of(
         pieces,
-        references=references,
+        references=_match_references(evalset, sources, spans),
         ids=[
             f"{evalset.ids[item]}-{number}" for item, parts in enumerate(spans) for number in range(1, len(parts) + 1)
         ],
@@ -105,21 +105,18 @@ def _apart(inputs: Texts, unit: str) -> Texts:
         columns={name: [values[item] for item in owners] for name, values in evalset.columns.items()},
         name=evalset.name,
     )
-    notes = [*inputs.notes, *_unmatched(added, unit)]
-    kept = np.ones(len(whole), dtype=bool)
-    if whole.references:
-        kept = whole.reference_counts > 0
-        if not kept.all():
-            missing = counted(int((~kept).sum()), unit)
-            message = f"{missing} of the sources without a counterpart in the references: left out."
-            notes.append(Note(message, "warning", "unmatched"))
-    chosen = np.flatnonzero(kept)
-    outputs_kept = {system: tuple(texts[at] for at in chosen) for system, texts in written.items()}
-    return Texts(whole[chosen], outputs_kept, tuple(notes))
+    if divided.references and not all(divided.references):
+        items = np.flatnonzero(divided.reference_counts)
+        missing = count_noun(len(divided) - len(items), unit)
+        message = f"{missing} of the sources without a counterpart in the references: left out."
+        notes.append(Note(message, "warning", "unmatched"))
+        outputs = {system: tuple(texts[item] for item in items) for system, texts in outputs.items()}
+        divided = divided[items]
+    return Texts(divided, outputs, tuple(notes))
 
 
-def _parts(text: str, sentences: Sequence[PlacedSentence], unit: str) -> list[Span]:
-    """Which sentences of a text are one part: each by itself, or those between blank lines."""
+def _spans(text: str, sentences: Sequence[PlacedSentence], unit: str) -> list[Span]:
+    """Return the sentences of each part of a text: each alone, or those between blank lines."""
     if unit == "sentence":
         return [(at, at + 1) for at in range(len(sentences))]
     starts = [
@@ -130,10 +127,10 @@ def _parts(text: str, sentences: Sequence[PlacedSentence], unit: str) -> list[Sp
     return list(zip(starts, [*starts[1:], len(sentences)], strict=True)) if sentences else []
 
 
-def _matched(
+def _match(
     sources: Sequence[tuple[PlacedSentence, ...]], spans: Sequence[list[Span]], texts: Sequence[str]
 ) -> tuple[tuple[str, ...], int]:
-    """What a system wrote for every part of every source, and how many of its sentences belong to none."""
+    """Return the output for every part of every source, and the number of its sentences that match none."""
     pieces: list[str] = []
     added = 0
     for source, parts, text in zip(sources, spans, texts, strict=True):
@@ -151,7 +148,7 @@ def _counterpart(alignment: Alignment, part: range) -> str:
     return " ".join(alignment.output[j].text for j in sorted(places))
 
 
-def _references(
+def _match_references(
     evalset: EvalSet, sources: Sequence[tuple[PlacedSentence, ...]], spans: Sequence[list[Span]]
 ) -> list[tuple[str, ...]] | None:
     if not evalset.references:
@@ -161,12 +158,3 @@ def _references(
         alignments = [align(source, sentences_of(text), encoder=False) for text in references]
         rows += (tuple(_counterpart(alignment, range(*part)) for alignment in alignments) for part in parts)
     return rows
-
-
-def _unmatched(added: Mapping[str, int], unit: str) -> Iterable[Note]:
-    for system, count in added.items():
-        if count:
-            message = (
-                f"{system or 'The system'} wrote {counted(count, 'sentence')} that answer to no {unit} of the source"
-            )
-            yield Note(f"{message}; they are not scored.", "warning", "unmatched", where=system)

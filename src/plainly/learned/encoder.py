@@ -1,9 +1,9 @@
 """The shipped models: texts, or pairs of texts, in; estimates and token vectors out, through onnxruntime.
 
-Texts are read once however often they occur, and their scores are remembered (``score_cache``). A batch holds texts of
-one length, so that nothing is padded: then a text's result does not depend on its batch at all, since every token is
-quantised by itself. Each core runs batches of its own: at these sizes, threads that share one batch wait for each other
-half the time. Texts longer than the window are read in pieces (``pieces``).
+Each distinct text is read once, and its scores are cached (``score_cache``). A batch holds texts of one length, so
+that nothing is padded: then a text's result does not depend on its batch at all, since every token is quantised by
+itself. Each core runs its own batches: at these sizes, threads that share one batch wait for each other half the time.
+Texts longer than the window are read in pieces (``pieces``).
 """
 
 import hashlib
@@ -22,28 +22,29 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core import progress
-from plainly.core.errors import BadInput, DataUnavailable, MissingExtra, did_you_mean
-from plainly.core.machine import cores
-from plainly.core.metric import Floats, Metric, Needs, mean_rows, means, ratio
-from plainly.learned import score_cache
+from plainly.core.errors import BadInput, DataUnavailable, MissingExtra, did_you_mean, require_package
+from plainly.core.limits import cores
+from plainly.core.metric import Floats, MeanMetric, Needs, mean_rows, means, ratio
 from plainly.learned.pieces import VERSION, pieces, windows
+from plainly.learned.score_cache import Text, cached_rows
+from plainly.text.sentence_alignment import sentences_of
 
 Vectors = npt.NDArray[np.float32]
-Text = str | tuple[str, str]  # a text, or a source and its output
-Tokens = tuple[list[int], list[int]]  # their ids, and which of the two texts each belongs to
-Batch = tuple[list[int], list[Any]]  # positions of its texts, what was asked for
+Tokens = tuple[list[int], list[int]]  # token ids, and which of the two texts each token belongs to
+Batch = tuple[list[int], list[Any]]  # positions of its texts, and the arrays that the model returned
 SHIPPED = "plainly-sle-2"
 JUDGE = "plainly-quality-2"
 _MODELS = Path(__file__).parent / "weights"
-_TOKENS_IN_A_BATCH = 320  # Larger batches leave the cache and are slower on a CPU.
-_MARKS = 3  # around and between the texts of a pair; a text alone has one less
+_TOKENS_PER_BATCH = 320  # Larger batches leave the processor's cache and are slower.
+_SENTENCES_PER_BLOCK = 4096
+_SPECIAL_TOKENS = 3  # around and between the texts of a pair; a single text has one less
 
 
 class Readings(NamedTuple):
-    """What a model says of some texts."""
+    """The model's values for some texts."""
 
     values: Floats  # (n, heads); NaN where there is nothing to read
-    pieces: Floats  # in how many pieces each was read
+    pieces: Floats  # the number of pieces that each text was read in
 
 
 @dataclass(frozen=True)
@@ -55,44 +56,45 @@ class Encoder:
     longest: int
     session: Any
     tokenizer: Any
-    threads: int = 1
-    paired: bool = False  # whether it reads a source and its output
-    identity: str = ""  # of the weights; nothing is remembered of a model without it
-    facts: Mapping[str, Any] | None = None
+    threads: int
+    is_paired: bool  # whether it reads a source and its output
+    identity: str  # of the weights, for the score cache
+    facts: Mapping[str, Any]
 
     def estimates(self, texts: Sequence[Text]) -> Floats:
-        """The value of each text on each head, shape (n, heads); NaN for a text without a token."""
+        """Return the value of each text on each head, shape (n, heads); NaN for a text without a token."""
         return self.readings(texts).values
 
     def readings(self, texts: Sequence[Text]) -> Readings:
-        """The values, and in how many pieces each text was read; a pair is NaN where either text has no token."""
-
-        def compute(chosen: Sequence[int]) -> Floats:
-            return self._read([texts[at] for at in chosen])
-
-        keys = [text if isinstance(text, str) else f"\x1e{text[0]}\x1e{text[1]}" for text in texts]
-        rows = self.remembered("", keys, len(self.heads) + 1, compute)
+        """Return values and numbers of pieces; a pair is NaN where either text has no token."""
+        rows = self.look_up("", texts, len(self.heads) + 1, self._read)
         return Readings(rows[:, :-1], rows[:, -1])
 
-    def remembered(
-        self, reading: str, texts: Sequence[str], width: int, compute: Callable[[list[int]], Floats]
-    ) -> Floats:
-        """A row of each text by this way of ``reading``, each distinct text computed once: ``scorecache``."""
-        if self.identity:
-            return score_cache.remembered(f"{self.identity} {VERSION} {reading}".rstrip(), texts, width, compute)
-        if not texts:
-            return np.empty((0, width))
-        first = {text: at for at, text in reversed(list(enumerate(texts)))}
-        place = {text: row for row, text in enumerate(first)}
-        return compute(list(first.values())).reshape(-1, width)[[place[text] for text in texts]]
+    def look_up(self, reading: str, texts: Sequence[Any], width: int, compute: Callable[[list[Any]], Floats]) -> Floats:
+        """Return a row of each text from the cache or from ``compute``; ``reading`` names what is computed."""
+        return cached_rows(f"{self.identity} {VERSION} {reading}".rstrip(), texts, width, compute)
+
+    def read_long(
+        self,
+        texts: Sequence[Text],
+        is_long: npt.NDArray[np.bool_],
+        reading: str,
+        compute: Callable[["Encoder", list[Any]], Floats],
+    ) -> Readings:
+        """Read short texts as a whole and long ones by ``compute``, which returns rows of values and pieces."""
+        rows = np.empty((len(texts), len(self.heads) + 1))
+        short, long = ([texts[at] for at in np.flatnonzero(mask).tolist()] for mask in (~is_long, is_long))
+        rows[~is_long] = np.column_stack(self.readings(short))
+        rows[is_long] = self.look_up(reading, long, rows.shape[1], lambda missing: compute(self, missing))
+        return Readings(rows[:, :-1], rows[:, -1])
 
     def vectors(self, texts: Sequence[str]) -> list[Vectors]:
-        """A unit vector for each token of each text, shape (tokens, width); texts that are equal share one array."""
+        """Return a unit vector for each token of each text, shape (tokens, width); equal texts share one array."""
         distinct = list(dict.fromkeys(texts))
-        owners, tokens = self._tokens(distinct)
+        owners, tokens = self._tokenize(distinct)
         parts: dict[int, Vectors] = {}
-        for chosen, (vectors,) in self._run(tokens, ["vectors"]):
-            for at, words in zip(chosen, vectors[:, 1:-1], strict=True):  # without the marks of beginning and end
+        for positions, (vectors,) in self._run(tokens, ["vectors"]):
+            for at, words in zip(positions, vectors[:, 1:-1], strict=True):  # without the special tokens
                 parts[at] = words / np.linalg.norm(words, axis=1, keepdims=True)
         by_text: dict[str, list[Vectors]] = {text: [] for text in distinct}
         for at in sorted(parts):
@@ -101,156 +103,135 @@ class Encoder:
         return [whole[text] for text in texts]
 
     def features(self, texts: Sequence[str]) -> tuple[Floats, Floats]:
-        """The value on each head and the average token vector of each text, in one pass; zeros without a token.
+        """Return the values and the average token vector of each text, in one pass; zeros without a token.
 
-        Of a text that is longer than the window, the average over its pieces.
+        For a text that is longer than the window, both are averages over its pieces.
         """
         distinct = list(dict.fromkeys(texts))
-        owned, tokens = self._tokens(distinct)
-        values: Floats = np.zeros((len(tokens), len(self.heads)))
-        vectors: Floats = np.zeros((len(tokens), self.width))
-        for chosen, (estimates, layer) in self._run(tokens, ["values", "vectors"]):
-            values[chosen], vectors[chosen] = estimates, layer[:, 1:-1].mean(axis=1)
-        counts = np.maximum(np.bincount(owned, minlength=len(distinct)), 1)[:, None]
+        owners, tokens = self._tokenize(distinct)
+        both: Floats = np.zeros((len(tokens), len(self.heads) + self.width))
+        for positions, (values, vectors) in self._run(tokens, ["values", "vectors"]):
+            both[positions] = np.concatenate([values, vectors[:, 1:-1].mean(axis=1)], axis=1)
+        counts = np.bincount(owners, minlength=len(distinct))
+        sums: Floats = np.zeros((len(distinct), both.shape[1]))
+        np.add.at(sums, owners, both)
+        means = sums / np.maximum(counts, 1)[:, None]
+        # Later calls of ``readings`` with a text of one piece find its values in the cache.
+        single = {distinct[at]: (*means[at, : len(self.heads)], 1) for at in np.flatnonzero(counts == 1)}
+        self.look_up("", list(single), len(self.heads) + 1, lambda texts: np.array([single[text] for text in texts]))
         place = {text: at for at, text in enumerate(distinct)}
-        rows = [place[text] for text in texts]
-        both = []
-        for read in (values, vectors):
-            sums: Floats = np.zeros((len(distinct), read.shape[1]))
-            np.add.at(sums, np.array(owned, dtype=np.intp), read)
-            both.append((sums / counts)[rows])
-        if self.identity:  # who asks for the values of texts of one piece alone need not have them read again
-            pieces = np.bincount(owned, minlength=len(distinct))[rows]
-            single = np.flatnonzero(pieces == 1)
-            known = np.column_stack([both[0], pieces])[single]
-            self.remembered("", [texts[at] for at in single.tolist()], known.shape[1], lambda at: known[at])
-        return both[0], both[1]
+        rows = means[[place[text] for text in texts]]
+        return rows[:, : len(self.heads)], rows[:, len(self.heads) :]
 
     @property
     def width(self) -> int:
-        """How many numbers a token vector has."""
-        wanted = {output.name: output.shape for output in self.session.get_outputs()}
-        return int(wanted["vectors"][-1])
-
-    def _read(self, texts: Sequence[Text]) -> Floats:
-        """A row for each text: the mean of its pieces by their tokens, and how many there are."""
-        owned, tokens = self._tokens(texts)
-        owners, values = np.array(owned, dtype=np.intp), np.zeros((len(tokens), len(self.heads)))
-        for chosen, (estimates,) in self._run(tokens, ["values"]):
-            values[chosen] = estimates
-        weights = np.array([len(ids) for ids, _ in tokens], dtype=np.float64)
-        counts = np.bincount(owners, minlength=len(texts)).astype(np.float64)
-        means = np.zeros((len(texts), len(self.heads)))
-        np.add.at(means, owners, weights[:, None] * values)
-        totals: Floats = np.bincount(owners, weights, minlength=len(texts)).astype(np.float64)
-        means = ratio(means, totals[:, None])
-        whole = counts[owners] == 1
-        means[owners[whole]] = values[whole]  # exactly as the model says it
-        return np.column_stack([means, counts])
-
-    def _tokens(self, texts: Sequence[Text]) -> tuple[list[int], list[Tokens]]:
-        """The tokens of each text that has any, in pieces where it is too long, and whose they are."""
-        owners: list[int] = []
-        tokens: list[Tokens] = []
-        for owner, encoded in enumerate(self.tokenizer.encode_batch(list(map(_writable, texts)))):
-            text, parts = texts[owner], [encoded]
-            if len(encoded.ids) > self.longest:
-                cut: Sequence[Text]
-                if isinstance(text, str):
-                    cut = windows(text, size=self.sizes, longest=self.longest - _MARKS + 1)
-                else:
-                    cut = pieces(*text, size=self.sizes, longest=self.longest - _MARKS)
-                parts = self.tokenizer.encode_batch(list(map(_writable, cut)))
-            for part in parts:
-                if self._says_something(part, text):
-                    owners.append(owner)
-                    tokens.append((part.ids[: self.longest], part.type_ids[: self.longest]))
-        return owners, tokens
-
-    @staticmethod
-    def _says_something(encoded: Any, text: Text) -> bool:
-        sides = {side for side in encoded.sequence_ids if side is not None}
-        return len(sides) == (1 if isinstance(text, str) else 2)
+        """The size of a token vector."""
+        shapes = {output.name: output.shape for output in self.session.get_outputs()}
+        return int(shapes["vectors"][-1])
 
     def sizes(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, without marks."""
-        return [
-            len(tokens.ids)
-            for tokens in self.tokenizer.encode_batch(list(map(_writable, texts)), add_special_tokens=False)
-        ]
+        """Count the tokens of each text, without special tokens."""
+        writable = [_replace_surrogates(text) for text in texts]
+        return [len(encoding.ids) for encoding in self.tokenizer.encode_batch(writable, add_special_tokens=False)]
 
-    def _run(self, tokens: Sequence[Tokens], wanted: list[str]) -> Iterator[Batch]:
-        def run(chosen: list[int]) -> Batch:
-            ids = np.array([tokens[at][0] for at in chosen], dtype=np.int64)
+    def _read(self, texts: Sequence[Text]) -> Floats:
+        """Return a row for each text: the mean of its pieces weighted by their tokens, and the number of pieces."""
+        owners, tokens = self._tokenize(texts)
+        values = np.zeros((len(tokens), len(self.heads)))
+        for positions, (estimates,) in self._run(tokens, ["values"]):
+            values[positions] = estimates
+        weights = np.array([len(ids) for ids, _ in tokens], dtype=np.float64)
+        counts = np.bincount(owners, minlength=len(texts))
+        sums = np.zeros((len(texts), len(self.heads)))
+        np.add.at(sums, owners, weights[:, None] * values)
+        totals: Floats = np.bincount(owners, weights, minlength=len(texts)).astype(np.float64)
+        means = ratio(sums, totals[:, None])
+        is_whole = counts[owners] == 1
+        means[owners[is_whole]] = values[is_whole]  # exactly the model's values
+        return np.column_stack([means, counts])
+
+    def _tokenize(self, texts: Sequence[Text]) -> tuple[npt.NDArray[np.intp], list[Tokens]]:
+        """Return the tokens of each text that has any, in pieces where it is too long, and the position of the text."""
+        owners: list[int] = []
+        tokens: list[Tokens] = []
+        for owner, encoding in enumerate(self.tokenizer.encode_batch(list(map(_replace_surrogates, texts)))):
+            text, parts = texts[owner], [encoding]
+            if len(encoding.ids) > self.longest:
+                cut: Sequence[Text]
+                if isinstance(text, str):
+                    cut = windows(text, size=self.sizes, longest=self.longest - _SPECIAL_TOKENS + 1)
+                else:
+                    cut = pieces(*text, size=self.sizes, longest=self.longest - _SPECIAL_TOKENS)
+                parts = self.tokenizer.encode_batch(list(map(_replace_surrogates, cut)))
+            for part in parts:
+                # A single text, or each text of a pair, must have a token.
+                if len(set(part.sequence_ids) - {None}) == (1 if isinstance(text, str) else 2):
+                    owners.append(owner)
+                    tokens.append((part.ids[: self.longest], part.type_ids[: self.longest]))
+        return np.array(owners, dtype=np.intp), tokens
+
+    def _run(self, tokens: Sequence[Tokens], outputs: list[str]) -> Iterator[Batch]:
+        def run(positions: list[int]) -> Batch:
+            ids = np.array([tokens[at][0] for at in positions], dtype=np.int64)
             inputs = {"tokens": ids, "mask": np.ones_like(ids)}
-            if self.paired:
-                inputs["types"] = np.array([tokens[at][1] for at in chosen], dtype=np.int64)
-            return chosen, self.session.run(wanted, inputs)
+            if self.is_paired:
+                inputs["types"] = np.array([tokens[at][1] for at in positions], dtype=np.int64)
+            return positions, self.session.run(outputs, inputs)
 
-        batches = list(equally_long([len(ids) for ids, _ in tokens], budget=_TOKENS_IN_A_BATCH))
+        batches = list(batch_by_length([len(ids) for ids, _ in tokens], budget=_TOKENS_PER_BATCH, pad=False))
         with progress.report_steps(len(tokens)) as tell:
-            for batch in self._in_threads(run, batches):
+            for batch in self._run_in_threads(run, batches):
                 tell(len(batch[0]))
                 yield batch
 
-    def _in_threads(self, run: Any, batches: Sequence[list[int]]) -> Iterator[Batch]:
+    def _run_in_threads(self, run: Callable[[list[int]], Batch], batches: Sequence[list[int]]) -> Iterator[Batch]:
         if self.threads == 1 or len(batches) == 1:
             yield from map(run, batches)
             return
         with ThreadPoolExecutor(self.threads) as pool:
-            waiting: deque[Future[Batch]] = deque()
-            for chosen in batches:
-                waiting.append(pool.submit(run, chosen))
-                if len(waiting) > 2 * self.threads:  # Results are taken as they come, so that few are held.
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+            futures: deque[Future[Batch]] = deque()
+            for positions in batches:
+                futures.append(pool.submit(run, positions))
+                if len(futures) > 2 * self.threads:  # Results are consumed as they come, so that few are in memory.
+                    yield futures.popleft().result()
+            while futures:
+                yield futures.popleft().result()
 
 
-def _writable(text: Text) -> Text:
-    """The text with half characters (lone surrogates), which no tokeniser takes, as question marks."""
-    if isinstance(text, str):
-        return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-    source, output = text
-    return str(_writable(source)), str(_writable(output))
+def _replace_surrogates(text: Text) -> Any:
+    """Replace lone surrogates, which tokenizers refuse, by question marks."""
+    if isinstance(text, tuple):
+        return tuple(map(_replace_surrogates, text))
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def load(model: str = SHIPPED, *, threads: int = 0) -> Encoder:
-    """The shipped model by name, or one that ``plainly train`` wrote, by its directory; loaded once.
+    """Load a shipped model by name, or one that ``plainly train`` wrote by its directory, once.
 
-    ``threads`` is how many batches run at once; 0 is one for each core, and one in a worker process, which has others
-    beside it.
+    ``threads`` is how many batches run at once; 0 is one for each core, and one in a worker process.
     """
     if not threads and multiprocessing.parent_process() is not None:
         threads = 1
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    place = directory(model)
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    path = directory(model)
     try:
-        encoder = _load(str(place), threads or (int(asked) if asked.isdigit() else 0) or cores())
-        _check(encoder)
+        return _load(str(path), threads or (int(setting) if setting.isdigit() else 0) or cores())
     except MissingExtra:
         raise
-    except Exception as error:  # each library has its own for files that are damaged
+    except Exception as error:  # each library has its own exceptions for damaged files
         why = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise BadInput(f"{place} holds no model that can be used ({why}). Copy it, or train it, again.") from error
-    return encoder
+        raise BadInput(f"The model in {path} cannot be loaded ({why}). Copy or train it again.") from error
 
 
-def _check(encoder: Encoder) -> None:
-    """Raise unless the network is one that goes with the file that describes it."""
-    outputs = {output.name: output.shape for output in encoder.session.get_outputs()}
-    if "tokens" not in {entry.name for entry in encoder.session.get_inputs()} or "values" not in outputs:
-        raise ValueError("model.onnx takes no tokens or gives no values")
-    width = outputs["values"][-1]
-    if isinstance(width, int) and width != len(encoder.heads):
-        raise ValueError(f"model.onnx has {width} heads, model.json names {len(encoder.heads)}")
+def batch_by_length(lengths: Sequence[int], *, budget: int, pad: bool) -> Iterator[list[int]]:
+    """Yield positions in order of length, in batches of at most ``budget`` tokens.
 
-
-def equally_long(lengths: Sequence[int], *, budget: int) -> Iterator[list[int]]:
-    """Positions by length, the short first: in a batch all are of one length, and together within ``budget`` tokens."""
+    With ``pad``, shorter texts count as long as the longest; otherwise all have the same length.
+    """
     batch: list[int] = []
     for at in sorted(range(len(lengths)), key=lambda at: lengths[at]):
-        if batch and (lengths[at] != lengths[batch[0]] or (len(batch) + 1) * lengths[at] > budget):
+        is_too_long = not pad and batch and lengths[at] != lengths[batch[0]]
+        if batch and (is_too_long or (len(batch) + 1) * lengths[at] > budget):
             yield batch
             batch = []
         batch.append(at)
@@ -258,23 +239,37 @@ def equally_long(lengths: Sequence[int], *, budget: int) -> Iterator[list[int]]:
         yield batch
 
 
+def split_sentences(texts: Sequence[str]) -> Iterator[list[list[str]]]:
+    """Yield the sentences of consecutive texts in blocks, so that a corpus of long documents does not fill memory."""
+    block: list[list[str]] = []
+    size = 0
+    for text in texts:
+        block.append([" ".join(sentence.text.split()) for sentence in sentences_of(text)])
+        size += len(block[-1])
+        if size >= _SENTENCES_PER_BLOCK:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
 def directory(model: str) -> Path:
-    """Where a model lies, or an error that says what is missing."""
-    place = _MODELS / model if (_MODELS / model).is_dir() else Path(model)
-    missing = [name for name in ("model.onnx", "tokenizer.json", "model.json") if not (place / name).is_file()]
+    """Return the directory of a model, or raise an error that names the missing file."""
+    path = _MODELS / model if (_MODELS / model).is_dir() else Path(model)
+    missing = [name for name in ("model.onnx", "tokenizer.json", "model.json") if not (path / name).is_file()]
     if missing:
         shipped = sorted(path.name for path in _MODELS.iterdir() if path.is_dir())
         if model in (SHIPPED, JUDGE):
             raise DataUnavailable(f"The model {model} is not part of this installation. Install plainly again.")
         raise BadInput(
-            f"{model!r} is no model of plainly: {place} has no {missing[0]}.{did_you_mean(model, shipped)} Give the "
-            f"directory that 'plainly train' wrote, or one that is shipped: {', '.join(shipped)}"
+            f"{model!r} is not a model of plainly: {path} has no {missing[0]}.{did_you_mean(model, shipped)} Pass the "
+            f"directory that 'plainly train' wrote, or a shipped model: {', '.join(shipped)}"
         )
-    return place
+    return path
 
 
 def session_options() -> Any:
-    """Options for ONNX Runtime with which scores depend little on the processor."""
+    """Return options for ONNX Runtime with which scores depend little on the processor."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -286,14 +281,12 @@ def session_options() -> Any:
 
 
 @lru_cache(maxsize=4)
-def _load(place: str, threads: int) -> Encoder:
-    try:
+def _load(path: str, threads: int) -> Encoder:
+    with require_package("The learned metrics", extra="learned"):
         import onnxruntime
         from tokenizers import Tokenizer
-    except ImportError as error:
-        raise MissingExtra("The learned metrics", package=str(error.name), extra="learned") from None
-    weights, spelling = (Path(place, name).read_bytes() for name in ("model.onnx", "tokenizer.json"))
-    facts = json.loads(Path(place, "model.json").read_text(encoding="utf-8"))
+    weights, spelling = (Path(path, name).read_bytes() for name in ("model.onnx", "tokenizer.json"))
+    facts = json.loads(Path(path, "model.json").read_text(encoding="utf-8"))
     options = session_options()
     options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
     tokenizer = Tokenizer.from_str(spelling.decode("utf-8"))
@@ -303,27 +296,38 @@ def _load(place: str, threads: int) -> Encoder:
         weights,
         options,
         providers=["CPUExecutionProvider"],
-        # Measured: the fused operations are the slower ones on a CPU, by a third in all.
+        # Measured: the fused operations are slower on a CPU, by a third in all.
         disabled_optimizers=["SkipLayerNormFusion", "BiasGeluFusion"],
     )
+    heads, longest = tuple(facts["heads"]), int(facts["longest"])
+    inputs = {entry.name for entry in session.get_inputs()}
+    shapes = {output.name: output.shape for output in session.get_outputs()}
+    if "tokens" not in inputs or "values" not in shapes:
+        raise ValueError("model.onnx has no input 'tokens' or no output 'values'")
+    if isinstance(width := shapes["values"][-1], int) and width != len(heads):
+        raise ValueError(f"model.onnx has {width} heads, model.json names {len(heads)}")
     digest = hashlib.blake2b(weights + spelling, digest_size=12).hexdigest()
     identity = f"{digest} {facts['longest']} {onnxruntime.__version__} unclipped"
-    heads, longest = tuple(facts["heads"]), int(facts["longest"])
-    paired = "types" in {entry.name for entry in session.get_inputs()}
-    return Encoder(facts["name"], heads, longest, session, tokenizer, threads, paired, identity, facts)
+    return Encoder(facts["name"], heads, longest, session, tokenizer, threads, "types" in inputs, identity, facts)
 
 
 def embed(texts: Sequence[str]) -> Floats:
-    """The average token vector of each text, by the shipped model."""
+    """Return the average token vector of each text, by the shipped model."""
     return load().features(texts)[1]
 
 
-class ReadingMetric(Metric):
-    """A metric whose rows are values, how many of them there are, and whether the item was read in pieces."""
+class LearnedMetric(MeanMetric):
+    """A metric that compares outputs with their sources by a model."""
 
     needs: ClassVar[Needs] = frozenset({"source"})
     packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
     learned: ClassVar[bool] = True
+    batch_tolerance: ClassVar[float] = 1e-3
+
+
+class ReadingMetric(LearnedMetric):
+    """A metric whose rows are values, their counts, and whether the item was read in pieces."""
+
     batch_tolerance: ClassVar[float] = 1e-6
 
     def score(self, totals: Floats) -> Floats:
@@ -334,5 +338,5 @@ class ReadingMetric(Metric):
 
 
 def rows(*columns: Floats, pieces: Floats) -> Floats:
-    """Rows of values, where NaN says that an item has none, read in so many pieces."""
+    """Return the rows of a ``ReadingMetric``; NaN is an item without a value."""
     return np.column_stack([mean_rows(*columns), pieces > 1])

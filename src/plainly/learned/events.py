@@ -13,13 +13,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from plainly.core.errors import BadInput, DataUnavailable, needing
+from plainly.core.errors import BadInput, DataUnavailable, require_package
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Needs, ratio
 
 
 class Word(NamedTuple):
-    """A parsed word: its lemma, coarse part of speech, relation to its head, and the head's place in the sentence."""
+    """A parsed word: its lemma, part of speech, relation to its head, and the head's position in the sentence."""
 
     lemma: str
     kind: str
@@ -28,7 +28,7 @@ class Word(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What happens, by the lemma of its verb, and who and what takes part."""
+    """The lemma of a verb, and those of its participants."""
 
     verb: str
     participants: tuple[str, ...]
@@ -43,17 +43,17 @@ _LINKS = frozenset({"prep", "agent"})
 
 
 def use_parser(name: str, parser: Parser) -> None:
-    """Let ``samsa(parser=NAME)`` use any parser: a function from texts to the words of each sentence of each text."""
+    """Register a function from texts to the words of each sentence of each text, for ``samsa(parser=NAME)``."""
     _PARSERS[name] = parser
 
 
 @dataclass(frozen=True, repr=False)
 class Samsa(Metric):
-    """SAMSA-like structural score, 0–100: 100 where each event of the source has an output sentence of its own.
+    """SAMSA-like structural score, 0–100: 100 where each event of the source has its own sentence in the output.
 
     An output with more sentences than the source has events scores 0, as in SAMSA; ``unpenalised`` leaves out the
     reward for splitting. ``parser`` is a spaCy pipeline, or a name given to ``use_parser``. Items without an event in
-    the source have no score. It says nothing about words made simpler.
+    the source have no score. It does not measure simpler words.
     """
 
     parser: str = "en_core_web_sm"
@@ -64,17 +64,15 @@ class Samsa(Metric):
     packages: ClassVar[tuple[str, ...]] = ("spacy",)
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        parse = _parser(self.parser)
-        known = evalset.prepare(
-            ("samsa", self.parser), lambda evalset: [events(sentences) for sentences in parse(evalset.sources)]
-        )
+        parse = load_parser(self.parser)
+        by_item = evalset.prepare(("samsa", self.parser), lambda evalset: list(map(events, parse(evalset.sources))))
         rows = np.zeros((len(outputs), 5))
-        for row, scenes, sentences in zip(rows, known, parse(outputs), strict=True):
+        for row, scenes, sentences in zip(rows, by_item, parse(outputs), strict=True):
             if scenes:
-                kept = [{word.lemma for word in sentence} for sentence in sentences if sentence]
-                unpenalised = _kept(scenes, kept)
-                share = len(kept) / len(scenes)
-                row[:] = (share * unpenalised if share <= 1 else 0.0, unpenalised, len(scenes), len(kept), 1)
+                lemmas = [{word.lemma for word in sentence} for sentence in sentences if sentence]
+                overlap = _overlap(scenes, lemmas)
+                share = len(lemmas) / len(scenes)
+                row[:] = (share * overlap if share <= 1 else 0.0, overlap, len(scenes), len(lemmas), 1)
         return rows
 
     def score(self, totals: Floats) -> Floats:
@@ -83,23 +81,25 @@ class Samsa(Metric):
 
 
 def events(sentences: Sentences) -> list[Event]:
-    """The clauses with a verb of their own, each with the heads of what takes part in it."""
+    """Return the clauses with a verb, each with the heads of its participants."""
     clauses = []
     for words in sentences:
         for at, word in enumerate(words):
             if word.kind not in ("VERB", "AUX") or word.relation not in _CLAUSES:
                 continue
             direct = [i for i, other in enumerate(words) if other.head == at and i != at]
-            linked = [
-                i for i, other in enumerate(words) if words[other.head].relation in _LINKS and other.head in direct
-            ]
-            parts = [words[i].lemma for i in (*direct, *linked) if words[i].relation in _PARTS]
+            linking = {i for i in direct if words[i].relation in _LINKS}
+            indirect = [i for i, other in enumerate(words) if other.head in linking]
+            parts = [words[i].lemma for i in (*direct, *indirect) if words[i].relation in _PARTS]
             clauses.append(Event(word.lemma, tuple(parts)))
     return clauses
 
 
-def _kept(scenes: Sequence[Event], sentences: Sequence[set[str]]) -> float:
-    """Half for the verb and half for the participants, in the sentence that has most of the event (SAMSA, Eq. 1)."""
+def _overlap(scenes: Sequence[Event], sentences: Sequence[set[str]]) -> float:
+    """Return the average over events of the share of verb (half) and participants (half) that the best sentence has.
+
+    This is Eq. 1 of SAMSA; the best sentence is the one with most words of the event.
+    """
     if not sentences:
         return 0.0
     total = 0.0
@@ -111,10 +111,11 @@ def _kept(scenes: Sequence[Event], sentences: Sequence[set[str]]) -> float:
     return total / (2 * len(scenes))
 
 
-def _parser(name: str) -> Parser:
+def load_parser(name: str) -> Parser:
+    """Return the parser of this name that was registered, or one that uses the spaCy pipeline of this name."""
     if name in _PARSERS:
         return _PARSERS[name]
-    loaded = pipeline(name, metric="samsa", parameter="parser", gives=("DEP", "POS", "LEMMA"), exclude=("ner",))
+    nlp = load_pipeline(name, metric="samsa", parameter="parser", gives=("DEP", "POS", "LEMMA"), exclude=("ner",))
 
     def sentences(document: Any) -> Sentences:
         return [
@@ -123,26 +124,26 @@ def _parser(name: str) -> Parser:
             if any(token.is_alpha or token.like_num for token in sentence)
         ]
 
-    return lambda texts: list(map(sentences, loaded.pipe(texts)))
+    return lambda texts: list(map(sentences, nlp.pipe(texts)))
 
 
 @lru_cache(maxsize=4)
-def pipeline(name: str, *, metric: str, parameter: str, gives: Sequence[str], exclude: Sequence[str] = ()) -> Any:
-    """The installed pipeline of this name, which must annotate all that ``gives`` lists (DEP, LEMMA, ENT_IOB, …)."""
-    with needing(metric, package="spacy", extra="spacy"):
+def load_pipeline(name: str, *, metric: str, parameter: str, gives: Sequence[str], exclude: Sequence[str] = ()) -> Any:
+    """Load the spaCy pipeline of this name, which must annotate what ``gives`` lists (DEP, LEMMA, ENT_IOB, …)."""
+    with require_package(metric, package="spacy", extra="spacy"):
         import spacy
     try:
-        loaded = spacy.load(name, exclude=list(exclude))
+        nlp = spacy.load(name, exclude=list(exclude))
     except OSError:
         raise DataUnavailable(
-            f"The spaCy pipeline {name!r} is not installed. Install it: python -m spacy download {name}; or give "
+            f"The spaCy pipeline {name!r} is not installed. Install it: python -m spacy download {name}; or pass "
             f"another: {metric}({parameter}=NAME)"
         ) from None
-    probe = loaded("They came to London.")
-    lacking = [annotation for annotation in gives if not probe.has_annotation(annotation)]
-    if lacking:
+    probe = nlp("They came to London.")
+    missing = [annotation for annotation in gives if not probe.has_annotation(annotation)]
+    if missing:
         raise BadInput(
-            f"The spaCy pipeline {name!r} gives no {', '.join(lacking)}, which {metric} needs. Give another: "
+            f"The spaCy pipeline {name!r} does not annotate {', '.join(missing)}, which {metric} needs. Pass another: "
             f"{metric}({parameter}=NAME)"
         )
-    return loaded
+    return nlp

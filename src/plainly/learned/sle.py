@@ -1,27 +1,25 @@
-"""SLE: how simple a sentence is, without references, as a small model trained on open levelled texts estimates it.
+"""SLE: how simple a sentence is, without references, estimated by a small model trained on open levelled texts.
 
-``DocSle`` is SLE on documents: the levels of the sentences averaged, their spread, and how many are simple enough.
+``DocSle`` is SLE on documents: the average level of the sentences, their spread, and how many are simple enough.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly.core.errors import BadSpec
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, MeanMetric, Metric, Needs, TargetKind, mean_rows, means
+from plainly.core.metric import Floats, Metric, Needs, TargetKind, mean_rows, means
 from plainly.learned import encoder
-from plainly.learned.encoder import Encoder, ReadingMetric, Readings, rows
+from plainly.learned.encoder import Encoder, LearnedMetric, ReadingMetric, Readings, rows, split_sentences
 from plainly.text import sentences
-from plainly.text.sentence_alignment import sentences_of
 
-# From so many sentences of the source on, a text is read sentence by sentence: docs/documents.md says why.
+# A source with this many sentences, and its output, are read sentence by sentence: docs/documents.md explains why.
 _SEVERAL = 3
-# What an output without a word gets: the hardest level, the largest loss.
+# The scores of an output without a word: the hardest level, the largest loss.
 _WORST_LEVEL, _WORST_GAIN, _WORST_ERROR = 0.0, -4.0, 4.0
 
 
@@ -30,11 +28,11 @@ class Sle(ReadingMetric):
     """Simplicity level estimate (after Cripwell et al. 2023), 0 (advanced) to 4 (elementary), not cut off at the ends.
 
     ``delta`` is SLE(output) − SLE(source), the gain in simplicity; ``error`` is |SLE(output) − target|, for systems
-    that aim at a level. For CEFR levels there is the metric ``cefr``.
+    that aim at a level. For CEFR levels, use the metric ``cefr``.
 
-    It judges simplicity alone: an output that says something else, or less, can be very simple. Report a meaning score
-    beside it. An output without a word is the worst there is (level 0, delta −4); ``scored`` says how many items have a
-    delta. ``model`` may be the directory of a model that you trained.
+    It estimates simplicity alone: an output that says something else, or less, can be very simple. Report a meaning
+    score beside it. An output without a word gets the worst scores (level 0, delta −4); ``scored`` is the number of
+    items with a delta. ``model`` may be the directory of a model that you trained.
     """
 
     target: float | None = None
@@ -48,8 +46,7 @@ class Sle(ReadingMetric):
 
     def __post_init__(self) -> None:
         if self.target is not None:
-            if not np.isfinite(self.target):
-                raise BadSpec(f"sle(target=…) is a level on the scale 0–4, not {self.target}.")
+            _check_level("sle(target=…)", self.target)
             object.__setattr__(self, "needs_of", {"output": frozenset(), "error": frozenset()})
             object.__setattr__(self, "main_outputs", ("delta", "output", "error"))
 
@@ -65,12 +62,12 @@ class Sle(ReadingMetric):
 
     def score(self, totals: Floats) -> Floats:
         values = totals[..., :-1]
-        scored = values[..., values.shape[-1] // 2, None]  # the count of the first column, delta
-        return np.concatenate([means(values), scored], axis=-1)
+        deltas = values[..., values.shape[-1] // 2, None]  # the count of the first column, delta
+        return np.concatenate([means(values), deltas], axis=-1)
 
 
 def gains(model: str, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-    """How many levels simpler each output is than its source: −4, the worst, where there is no output."""
+    """Return how many levels simpler each output is than its source; −4, the worst, for an output without a word."""
     return _gains(*_levels(model, evalset, outputs))
 
 
@@ -81,32 +78,28 @@ def _gains(of_source: Readings, of_output: Readings) -> Floats:
 
 
 def _levels(model: str, evalset: EvalSet, outputs: Sequence[str]) -> tuple[Readings, Readings]:
-    """The readings of sources and outputs; where there is no source, the output decides how it is read."""
-    loaded = encoder.load(model)
-    long = evalset.prepare("sle: long", lambda evalset: sentences.counts(evalset.sources) >= _SEVERAL)
-    of_source = evalset.prepare(("sle", model), lambda evalset: _read(loaded, evalset.sources, long))
-    alone = np.array([not source for source in evalset.sources], dtype=np.bool_)
-    if alone.any():
-        long = long | (alone & (sentences.counts(outputs) >= _SEVERAL))
-    return of_source, _read(loaded, outputs, long)
+    """Return the readings of sources and outputs; without a source, the output decides how it is read."""
+    reader = encoder.load(model)
+    is_long = evalset.prepare("sle: long", lambda evalset: sentences.counts(evalset.sources) >= _SEVERAL)
+    of_source = evalset.prepare(
+        ("sle", model), lambda evalset: reader.read_long(evalset.sources, is_long, "sentences", _average_levels)
+    )
+    is_alone = np.array([not source for source in evalset.sources], dtype=np.bool_)
+    if is_alone.any():
+        is_long = is_long | (is_alone & (sentences.counts(outputs) >= _SEVERAL))
+    return of_source, reader.read_long(outputs, is_long, "sentences", _average_levels)
 
 
-def _read(model: Encoder, texts: Sequence[str], long: npt.NDArray[np.bool_]) -> Readings:
-    """Readings of texts: what was made from several sentences as the average of its sentences, the rest as a whole."""
-    values, pieces = np.full((len(texts), len(model.heads)), np.nan), np.ones(len(texts))
-    values[~long], pieces[~long] = model.readings([texts[at] for at in np.flatnonzero(~long).tolist()])
-    several = [texts[at] for at in np.flatnonzero(long).tolist()]
-
-    def compute(chosen: list[int]) -> Floats:
-        levels = sentence_levels(model, [several[at] for at in chosen])
-        return np.array([[of_text.mean() if len(of_text) else np.nan] for of_text in levels])
-
-    values[long, :1] = model.remembered("sentences", several, 1, compute)
-    return Readings(values, pieces)
+def _average_levels(model: Encoder, texts: Sequence[str]) -> Floats:
+    """Return a row for each text: the average level of its sentences on the first head; each is one piece."""
+    rows = np.full((len(texts), len(model.heads) + 1), np.nan)
+    rows[:, 0] = [levels.mean() if len(levels) else np.nan for levels in sentence_levels(model, texts)]
+    rows[:, -1] = 1
+    return rows
 
 
 def by_document(metric: Metric, rows: Floats, groups: Sequence[str]) -> dict[str, Floats]:
-    """The scores of each document from its sentences: ``by_document(s.metric, s.rows, evalset.groups)``."""
+    """Return the scores of each document from its sentences: ``by_document(s.metric, s.rows, evalset.groups)``."""
     place = {name: at for at, name in enumerate(dict.fromkeys(groups))}
     totals = np.zeros((len(place), rows.shape[1]))
     np.add.at(totals, [place[group] for group in groups], rows)
@@ -114,56 +107,53 @@ def by_document(metric: Metric, rows: Floats, groups: Sequence[str]) -> dict[str
 
 
 @dataclass(frozen=True, repr=False)
-class DocSle(MeanMetric):
+class DocSle(LearnedMetric):
     """Simplicity of documents (after Cripwell et al. 2023): the average SLE of their sentences, 0 (advanced) to 4.
 
     ``output`` and ``source`` are the average levels of the sentences of a text, ``delta`` their difference, ``spread``
-    how far the sentences of the output lie apart (standard deviation) and ``above`` the share of them at ``level`` or
-    simpler. On texts of one sentence it equals ``sle``.
+    the standard deviation of the output's sentences, and ``above`` the share of them at ``level`` or simpler. On texts
+    of one sentence it equals ``sle``.
     """
 
     level: float = 2.0
     model: str = encoder.SHIPPED
 
     name: ClassVar[str] = "doc-sle"
-    needs: ClassVar[Needs] = frozenset({"source"})
     outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "source", "spread", "above")
     needs_of: ClassVar[Mapping[str, Needs]] = dict.fromkeys(("output", "spread", "above"), frozenset())
     main_outputs: ClassVar[tuple[str, ...]] = ("delta", "output", "spread", "above")
-    packages: ClassVar[tuple[str, ...]] = ("onnxruntime",)
-    learned: ClassVar[bool] = True
-    batch_tolerance: ClassVar[float] = 1e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not np.isfinite(self.level):
-            raise BadSpec(f"doc-sle(level=…) is a level on the scale 0–4, not {self.level}.")
+        _check_level("doc-sle(level=…)", self.level)
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         key = ("doc-sle", self.model, self.level)
         source = evalset.prepare(key, lambda evalset: self._read(evalset.sources))[:, 0]
         level, spread, above = self._read(outputs).T
-        blank = np.isnan(level)  # As in sle: nothing written is the hardest level, and the largest loss.
-        delta = np.where(blank & ~np.isnan(source), -4.0, np.maximum(level - source, -4.0))
-        return mean_rows(delta, np.where(blank, 0.0, level), source, spread, np.where(blank, 0.0, above))
+        blank = np.isnan(level)
+        delta = np.where(blank & ~np.isnan(source), _WORST_GAIN, np.maximum(level - source, _WORST_GAIN))
+        level, above = np.where(blank, _WORST_LEVEL, level), np.where(blank, 0.0, above)
+        return mean_rows(delta, level, source, spread, above)
 
     def _read(self, texts: Sequence[str]) -> Floats:
-        """Of each text the average level of its sentences, its spread, and the share at the level or simpler."""
-        read = np.full((len(texts), 3), np.nan)
-        for row, levels in zip(read, sentence_levels(encoder.load(self.model), texts), strict=True):
+        """Return for each text the average level of its sentences, their spread, and the share from ``level`` on."""
+        rows = np.full((len(texts), 3), np.nan)
+        for row, levels in zip(rows, sentence_levels(encoder.load(self.model), texts), strict=True):
             if len(levels):
                 row[:] = levels.mean(), levels.std(), (levels >= self.level).mean()
-        return read
-
-
-_SENTENCES_AT_ONCE = 4096
+        return rows
 
 
 def sentence_levels(model: Encoder, texts: Sequence[str]) -> list[Floats]:
-    """For each text the levels of its sentences, on the model's first head."""
-    of_text = [[" ".join(sentence.text.split()) for sentence in sentences_of(text)] for text in texts]
-    flat = [sentence for sentences in of_text for sentence in sentences]
-    blocks = [flat[at : at + _SENTENCES_AT_ONCE] for at in range(0, len(flat), _SENTENCES_AT_ONCE)]
-    levels = np.concatenate([model.estimates(block)[:, 0] for block in blocks] or [np.empty(0)])
-    ends = np.cumsum([0, *map(len, of_text)])
-    return [levels[start:stop] for start, stop in pairwise(ends)]
+    """Return for each text the levels of its sentences, on the model's first head."""
+    levels: list[Floats] = []
+    for block in split_sentences(texts):
+        estimates = model.estimates(list(chain.from_iterable(block)))[:, 0]
+        levels += np.split(estimates, np.cumsum([len(of_text) for of_text in block])[:-1])
+    return levels
+
+
+def _check_level(argument: str, level: float) -> None:
+    if not np.isfinite(level):
+        raise BadSpec(f"{argument} is a level on the scale 0–4, not {level}.")

@@ -1,4 +1,4 @@
-"""BLEU and chrF as sacrebleu computes them, and what text simplification made of BLEU: iBLEU, T-BLEU, FK-BLEU.
+"""BLEU and chrF as sacrebleu computes them, and variants of BLEU for text simplification: iBLEU, T-BLEU, FK-BLEU.
 
 BLEU works on n-gram counts that are prepared once; chrF counts character (and word) n-grams of the best-matching
 reference.
@@ -53,16 +53,16 @@ class Bleu(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 1 <= self.max_order <= ORDER:
-            raise BadSpec(f"max_order is between 1 and {ORDER}, not {self.max_order}.")
+            raise BadSpec(f"max_order must be between 1 and {ORDER}, not {self.max_order}.")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         evalset.require_references("BLEU")
         tokenize = ("none" if self.variant == "multi-bleu" else "13a") if self.tokenize == "auto" else self.tokenize
-        blocks = ngrams.prepared(evalset, tokenize=tokenize, lowercase=self.lowercase)
+        blocks = ngrams.prepare_blocks(evalset, tokenize=tokenize, lowercase=self.lowercase)
         return np.concatenate([_rows(block, outputs[block.start : block.stop]) for block in blocks])
 
     def score(self, totals: Floats) -> Floats:
-        # The n-gram orders go first: what is added up over a short last axis takes several times as long.
+        # The n-gram orders go first: sums over a short last axis take several times as long.
         columns = np.ascontiguousarray(np.moveaxis(totals, -1, 0))
         correct, total = columns[:ORDER].copy(), columns[ORDER : 2 * ORDER].copy()
         output_length, reference_length = columns[-2], columns[-1]
@@ -72,29 +72,28 @@ class Bleu(Metric):
         any_match = np.asarray(correct[: self.max_order].any(axis=0))
         precisions, defined = self._precisions(correct, total)
         orders = np.reshape(np.arange(ORDER) < self.max_order, (ORDER, *[1] * penalty.ndim))
-        used = defined & orders if self.effective_order else orders
+        effective = defined & orders if self.effective_order else orders
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.where(used, np.log(precisions), 0.0).sum(axis=0) / np.maximum(used.sum(axis=0), 1)
+            logs = np.where(effective, np.log(precisions), 0.0).sum(axis=0) / np.maximum(effective.sum(axis=0), 1)
             bleu = np.where(any_match, penalty * np.exp(logs), 0.0)
         bleu = np.where(reference_length > 0, bleu, np.nan)
         precisions = np.where(any_match & orders, precisions, np.where(orders, 0.0, np.nan))
         return np.stack((bleu, *precisions, penalty, output_length, reference_length), axis=-1)
 
     def _precisions(self, correct: Floats, total: Floats) -> tuple[Floats, Bools]:
-        """Smoothed precisions in percent, and which orders have any n-gram (Chen and Cherry 2014, methods 1 to 3)."""
+        """Return smoothed precisions in percent, and the orders with n-grams (Chen and Cherry 2014, methods 1 to 3)."""
         smooth = ("none" if self.variant == "multi-bleu" else "exp") if self.smooth == "auto" else self.smooth
         value = _SMOOTHING_VALUES[smooth] if self.smooth_value is None else self.smooth_value
         if smooth == "add-k":
             correct[1:] += value
             total[1:] += value
         defined = np.logical_and.accumulate(total > 0, axis=0)
-        missed = defined & (correct == 0)
-        numerator = correct
-        if smooth == "exp" and missed.any():
-            numerator = np.where(missed, 0.5 ** np.cumsum(missed, axis=0), correct)
+        without_match = defined & (correct == 0)
+        if smooth == "exp" and without_match.any():
+            correct = np.where(without_match, 0.5 ** np.cumsum(without_match, axis=0), correct)
         elif smooth == "floor":
-            numerator = np.where(missed, value, correct)
-        return np.divide(100.0 * numerator, total, out=np.zeros(np.shape(total)), where=defined), defined
+            correct = np.where(without_match, value, correct)
+        return np.divide(100.0 * correct, total, out=np.zeros(np.shape(total)), where=defined), defined
 
 
 def _rows(block: ngrams.Block, outputs: Sequence[str]) -> Floats:
@@ -107,7 +106,7 @@ def _rows(block: ngrams.Block, outputs: Sequence[str]) -> Floats:
 
 
 def _closest(lengths: Ints, reference_lengths: Ints) -> Ints:
-    """The reference length nearest to each output's; the shorter of two equally near."""
+    """Return the reference length nearest to each output's; the shorter of two that are equally near."""
     distance = 2 * np.abs(reference_lengths - lengths[:, None]) + (reference_lengths > lengths[:, None])
     distance[reference_lengths < 0] = np.iinfo(np.int64).max
     nearest: Ints = np.take_along_axis(reference_lengths, distance.argmin(axis=1)[:, None], axis=1)[:, 0]
@@ -118,7 +117,7 @@ def _closest(lengths: Ints, reference_lengths: Ints) -> Ints:
 class IBleu(Metric):
     """iBLEU (Sun and Zhou 2012): alpha × BLEU against the references − (1 − alpha) × BLEU against the source.
 
-    Rewards closeness to the references and punishes copying; inherits what BLEU does to split sentences.
+    Rewards closeness to the references and penalises copying; like BLEU it penalises split sentences.
     """
 
     name: ClassVar[str] = "ibleu"
@@ -134,7 +133,7 @@ class IBleu(Metric):
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1:
-            raise BadSpec(f"alpha is between 0 and 1, not {self.alpha}.")
+            raise BadSpec(f"alpha must be between 0 and 1, not {self.alpha}.")
         _ = self._bleu
 
     @property
@@ -170,9 +169,8 @@ class TBleu(MeanMetric):
     lowercase: bool = False
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        compared = _sources_as_references(evalset) if self.against == "source" else evalset
-        bleu = Bleu(tokenize=self.tokenize, lowercase=self.lowercase, smooth="none")
-        rows = bleu.measure(compared, outputs)
+        references = _sources_as_references(evalset) if self.against == "source" else evalset
+        rows = Bleu(tokenize=self.tokenize, lowercase=self.lowercase, smooth="none").measure(references, outputs)
         scores = np.zeros(len(rows))
         for order in range(1, ORDER + 1):
             of_order = Bleu(smooth="none", effective_order=True, max_order=order).score(rows)[:, 0]
@@ -185,7 +183,7 @@ class FkBleu(Metric):
     """FK-BLEU (Xu et al. 2016): iBLEU × sigmoid of how much easier, by FKGL, the output is than the source.
 
     The paper prints the difference as output − source, which rewards harder text; ``direction=printed`` computes
-    that, the default turns it round. Whatever drives FKGL (full stops at random, for one) drives this too.
+    that; the default reverses it. Whatever lowers FKGL (such as random full stops) raises this metric too.
     """
 
     name: ClassVar[str] = "fkbleu"
@@ -215,8 +213,8 @@ class FkBleu(Metric):
         middle = readability.shape[-1] // 2
         of_output = Fkgl().score(readability[..., :middle])[..., 0]
         of_source = Fkgl().score(readability[..., middle:])[..., 0]
-        easier = of_source - of_output if self.direction == "easier" else of_output - of_source
-        return np.stack((ibleu / (1 + np.exp(-easier)), ibleu, of_output, of_source), axis=-1)
+        difference = of_source - of_output if self.direction == "easier" else of_output - of_source
+        return np.stack((ibleu / (1 + np.exp(-difference)), ibleu, of_output, of_source), axis=-1)
 
 
 def _sources_as_references(evalset: EvalSet) -> EvalSet:
@@ -252,12 +250,12 @@ class Chrf(Metric):
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         evalset.require_references("chrF")
-        prepared = evalset.prepare(
+        counters_of_references = evalset.prepare(
             ("chrf", self.char_order, self.word_order, self.lowercase),
             lambda evalset: [[self._counters(reference) for reference in row] for row in evalset.references],
         )
         rows = np.zeros((len(outputs), 3 * (self.char_order + self.word_order)))
-        for row, output, references in zip(rows, outputs, prepared, strict=True):
+        for row, output, references in zip(rows, outputs, counters_of_references, strict=True):
             counters = self._counters(output)
             candidates = np.array([_statistics(counters, reference) for reference in references], dtype=np.float64)
             row[:] = candidates[np.argmax(self.score(candidates)[:, 0])]
@@ -265,14 +263,15 @@ class Chrf(Metric):
 
     def score(self, totals: Floats) -> Floats:
         by_order = totals.reshape(*totals.shape[:-1], -1, 3)
-        of_output, of_reference, matched = (by_order[..., i] for i in range(3))
+        of_output, of_reference, shared = np.moveaxis(by_order, -1, 0)
         effective = (of_output > 0) & (of_reference > 0)
         orders = np.maximum(effective.sum(axis=-1), 1)
-        precision = np.divide(matched, of_output, out=np.zeros(matched.shape), where=effective).sum(axis=-1) / orders
-        recall = np.divide(matched, of_reference, out=np.zeros(matched.shape), where=effective).sum(axis=-1) / orders
+        precision = np.divide(shared, of_output, out=np.zeros(shared.shape), where=effective).sum(axis=-1) / orders
+        recall = np.divide(shared, of_reference, out=np.zeros(shared.shape), where=effective).sum(axis=-1) / orders
         weight = self.beta**2
-        below = weight * precision + recall
-        score = np.divide(100 * (1 + weight) * precision * recall, below, out=np.zeros(below.shape), where=below > 0)
+        divisor = weight * precision + recall
+        product = 100 * (1 + weight) * precision * recall
+        score = np.divide(product, divisor, out=np.zeros(divisor.shape), where=divisor > 0)
         return np.where(of_reference.sum(axis=-1) > 0, score, np.nan)[..., None]
 
     def _counters(self, text: str) -> list[Counter[str]]:
@@ -289,7 +288,7 @@ def _grams(units: str | list[str], length: int) -> Counter[str]:
 
 
 def _words(text: str) -> list[str]:
-    """White-space words with one punctuation mark split off, at the end or else at the beginning."""
+    """Split at white space, and one punctuation mark off each word, at its end or else at its beginning."""
     words = []
     for word in text.split():
         if len(word) > 1 and word[-1] in _PUNCTUATION:

@@ -1,11 +1,11 @@
-"""Documents: what became of the sentences of the source, and signs that the output has lost its thread.
+"""Document metrics: what happened to the sentences of the source, and signs that the output is not coherent.
 
-Signs, not proof: a pronoun at the beginning of a sentence whose predecessor in the source was dropped usually points
-nowhere, a connective there ties to nothing, and a name whose introduction was dropped appears without explanation.
+Signs, not proof: a pronoun at the beginning of a sentence whose predecessor in the source was dropped usually refers to
+nothing, nor does a connective there, and a name whose introduction was dropped appears without explanation.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,12 +14,12 @@ import numpy as np
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_shipped
 from plainly.core.metric import Better, Floats, Metric, Needs, ratio
-from plainly.text.languages import language as known_language
-from plainly.text.sentence_alignment import HAPPENED, Alignment, align_many
+from plainly.text.languages import CODES
+from plainly.text.sentence_alignment import OUTCOMES, Alignment, align_many
 from plainly.text.words import words
 
 _BLOCK = 64  # documents whose alignments are held at once
-_OF_SOURCE = (*(name for name in HAPPENED if name != "added"), "moved")
+_OF_SOURCE = (*(name for name in OUTCOMES if name != "added"), "moved")
 _LISTS = read_shipped(__file__, "coherence.toml")
 _PRONOUNS, _CONNECTIVES, _NOT_NAMES = (
     frozenset(_LISTS[name].split()) for name in ("pronouns", "connectives", "not_names")
@@ -29,14 +29,14 @@ _NAME = re.compile(r"[A-Z][\w’'-]*[a-z][\w’'-]*(?: (?:of |de |van |the )?[A-
 
 @dataclass(frozen=True, repr=False)
 class Coverage(Metric):
-    """The share of the source's sentences that the output covers, and what became of the sentences.
+    """The share of the source's sentences that the output covers, and what happened to the sentences.
 
     All but the last two are shares: ``covered`` of the source's sentences have a counterpart in the output; of them
     some were ``kept`` word for word, ``rephrased``, ``split``, ``merged`` with others or ``reorganised`` (several into
     several); the others were ``dropped``; ``moved`` ones stand in another order. ``added`` is the share of the output's
-    sentences that answer to nothing in the source. ``sentences`` and ``source_sentences`` are averages a text. A
-    document may well be better for dropping half of its source: this describes and does not judge. ``meaning=true``
-    aligns by what sentences mean as well as by their words. Sentences end as in the ``language`` of the texts.
+    sentences without a counterpart in the source. ``sentences`` and ``source_sentences`` are averages per text. A
+    document may be better because half of its source was dropped: this describes and does not judge. ``meaning=true``
+    aligns sentences by meaning as well as by words. Sentences end as in the ``language`` of the texts.
     """
 
     meaning: bool = False
@@ -47,19 +47,12 @@ class Coverage(Metric):
     better: ClassVar[Better] = "neither"
     outputs: ClassVar[tuple[str, ...]] = ("covered", *_OF_SOURCE, "added", "sentences", "source_sentences")
     main_outputs: ClassVar[tuple[str, ...]] = ("covered", *_OF_SOURCE, "added")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        known_language(self.language)
+    choices: ClassVar[Mapping[str, Collection[str]]] = {"language": CODES}
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        rows = np.zeros((len(outputs), len(_OF_SOURCE) + 4))
-        for start in range(0, len(outputs), _BLOCK):
-            stop = start + _BLOCK
-            texts = evalset.sources[start:stop], outputs[start:stop]
-            alignments = align_many(*texts, encoder=self.meaning, language=self.language)
-            rows[start:stop] = [_row(alignment) for alignment in alignments]
-        return rows
+        alignments = _align(evalset, outputs, meaning=self.meaning, language=self.language)
+        rows = [_count_outcomes(alignment) for alignment in alignments]
+        return np.array(rows, dtype=np.float64).reshape(len(outputs), len(_OF_SOURCE) + 4)
 
     def score(self, totals: Floats) -> Floats:
         *_, added, source, output, texts = np.moveaxis(totals, -1, 0)
@@ -70,20 +63,29 @@ class Coverage(Metric):
         return scores
 
 
-def _row(alignment: Alignment) -> list[float]:
+def _count_outcomes(alignment: Alignment) -> Sequence[int]:
     counts = alignment.counts()
-    sizes = [len(alignment.source), len(alignment.output)]
-    return [*(counts[name] for name in _OF_SOURCE), counts["added"], *sizes, float(any(sizes))]
+    sizes = len(alignment.source), len(alignment.output)
+    return *(counts[name] for name in _OF_SOURCE), counts["added"], *sizes, any(sizes)
+
+
+def _align(
+    evalset: EvalSet, outputs: Sequence[str], *, meaning: bool = False, language: str = "en"
+) -> Iterator[Alignment]:
+    """Align each document with its source, a block of documents at a time."""
+    for start in range(0, len(outputs), _BLOCK):
+        texts = evalset.sources[start : start + _BLOCK], outputs[start : start + _BLOCK]
+        yield from align_many(*texts, encoder=meaning, language=language)
 
 
 @dataclass(frozen=True, repr=False)
 class Coherence(Metric):
-    """Signs of a lost thread, as shares of the output's sentences: 0 is best.
+    """Signs of incoherence, as shares of the output's sentences: 0 is best.
 
-    ``dangling`` pronouns begin a sentence whose forerunner in the source was dropped, ``stranded`` connectives
+    ``dangling`` pronouns begin a sentence whose predecessor in the source was dropped, ``stranded`` connectives
     likewise, ``unexplained`` names were introduced in a sentence that was dropped; ``signs`` is their sum,
-    ``connectives`` all sentences that begin with one. Shares of the output's sentences. They are signs, found by rules
-    of English, not proof; a copy of the source has none.
+    ``connectives`` are all sentences that begin with one. They are signs, found by rules for English, not proof; a copy
+    of the source has none.
     """
 
     name: ClassVar[str] = "coherence"
@@ -93,12 +95,8 @@ class Coherence(Metric):
     main_outputs: ClassVar[tuple[str, ...]] = outputs
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        rows = np.zeros((len(outputs), 5))
-        for start in range(0, len(outputs), _BLOCK):
-            stop = start + _BLOCK
-            alignments = align_many(evalset.sources[start:stop], outputs[start:stop], encoder=False)
-            rows[start:stop] = [signs(alignment) for alignment in alignments]
-        return rows
+        rows = [signs(alignment) for alignment in _align(evalset, outputs)]
+        return np.array(rows, dtype=np.float64).reshape(len(outputs), 5)
 
     def score(self, totals: Floats) -> Floats:
         shares = ratio(totals[..., :4], totals[..., 4:])
@@ -106,34 +104,34 @@ class Coherence(Metric):
 
 
 def signs(alignment: Alignment) -> tuple[int, int, int, int, int]:
-    """Dangling pronouns, stranded connectives, unexplained names, connectives in all, and output sentences."""
+    """Count dangling pronouns, stranded connectives, unexplained names, all connectives, and output sentences."""
     sources_of = {j: link.source for link in alignment.links for j in link.output}
     dropped = {i for link in alignment.links if not link.output for i in link.source}
     dangling = stranded = connectives = 0
     for j, sentence in enumerate(alignment.output):
-        first = next(iter(words(sentence.text)), "").casefold()
+        first = _first_word(sentence.text)
         origin = min(sources_of.get(j, ()), default=None)
-        # What stood before it in the source and what stands before it now; a text's beginning has nothing before it.
+        # Whether its predecessor in the source is missing; the beginning of a text has none.
         lost = (j == 0 and origin not in (None, 0)) or (origin is not None and origin - 1 in dropped)
-        begins = origin is not None and _begins_alike(alignment.source[origin].text, first)
+        begins = origin is not None and _first_word(alignment.source[origin].text) == first
         dangling += first in _PRONOUNS and ((lost and begins) or (j == 0 and origin not in (None, 0)))
         connectives += first in _CONNECTIVES
         stranded += first in _CONNECTIVES and (j == 0 or (lost and begins))
-    return dangling, stranded, _unexplained(alignment, dropped), connectives, len(alignment.output)
+    return dangling, stranded, _count_unexplained(alignment, dropped), connectives, len(alignment.output)
 
 
-def _begins_alike(source: str, first: str) -> bool:
-    return next(iter(words(source)), "").casefold() == first
+def _first_word(sentence: str) -> str:
+    return next(iter(words(sentence)), "").casefold()
 
 
-def _unexplained(alignment: Alignment, dropped: set[int]) -> int:
-    """Names that the source introduced in a sentence that was dropped, and that the output uses all the same."""
-    introduced: dict[str, int] = {}
+def _count_unexplained(alignment: Alignment, dropped: set[int]) -> int:
+    """Count the names in the output that the source introduced in a sentence that was dropped."""
+    introductions: dict[str, int] = {}
     for i, sentence in enumerate(alignment.source):
         for name in _names(sentence.text):
-            introduced.setdefault(name, i)
-    used = {name for sentence in alignment.output for name in _names(sentence.text)}
-    return sum(introduced.get(name, -1) in dropped for name in used)
+            introductions.setdefault(name, i)
+    names = {name for sentence in alignment.output for name in _names(sentence.text)}
+    return sum(introductions.get(name, -1) in dropped for name in names)
 
 
 def _names(sentence: str) -> set[str]:

@@ -1,10 +1,10 @@
-"""What was done to the source: how far the output is from it, what was added, deleted and kept, how much is left.
+"""Edits of the source: how far the output is from it, what was added, deleted, kept and split, how much is left.
 
-None of these numbers is good or bad by itself: a system that copies scores highest on every similarity. They describe.
+None of these numbers is good or bad by itself: a system that copies has the highest similarity. They describe.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
@@ -15,13 +15,14 @@ from rapidfuzz.distance import Indel, Levenshtein
 from plainly.core import limits
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Better, Floats, MeanMetric, Needs, mean_rows, means, ratio
-from plainly.text import counts, tokenise
+from plainly.text import counts, sentences, tokenise
 from plainly.text.arrays import KeyTable, Ragged, firsts, pairs
 from plainly.text.counts import Sentences
+from plainly.text.languages import CODES
 
 
 class EditMetric(MeanMetric):
-    """What these metrics share: they describe a change of the source and judge nothing."""
+    """A metric that describes changes of the source and does not judge them."""
 
     needs: ClassVar[Needs] = frozenset({"source"})
     better: ClassVar[Better] = "neither"
@@ -33,7 +34,7 @@ class LevenshteinEdits(EditMetric):
 
     ``ratio`` is the similarity of EASSE and tseval, in which a substitution costs two edits; ``similarity`` is one
     minus the distance by the length of the longer text. Characters are those of the text as written, words its 13a
-    tokens. A copy is 1: closeness to the source says nothing about whether the output is simple.
+    tokens. A copy has 1: closeness to the source does not show whether the output is simple.
     """
 
     lowercase: bool = False
@@ -64,8 +65,8 @@ class Edits(EditMetric):
 
     Words are 13a tokens, punctuation included, counted with repetition and without regard to order. ``added``,
     ``deleted`` and ``kept`` are shares of the longer of the two texts (``added`` and ``deleted`` as in tseval and
-    EASSE); ``added_of_output`` and ``deleted_of_source`` are shares of the text that the words stand in. Whether an
-    addition is invented or a deletion is a loss, they cannot say.
+    EASSE); ``added_of_output`` and ``deleted_of_source`` are shares of the text that has the words. They do not show
+    whether an addition is invented or a deletion is a loss.
     """
 
     lowercase: bool = False
@@ -81,18 +82,18 @@ class Edits(EditMetric):
         pairs = zip(evalset.sources, outputs, strict=True)
         copies = [fold(source).split() == fold(output).split() for source, output in pairs]  # but for white space
         return mean_rows(
-            ratio(bags.kept, longer),
-            ratio(bags.output - bags.kept, longer),
-            ratio(bags.source - bags.kept, longer),
-            ratio(bags.output - bags.kept, bags.output),
-            ratio(bags.source - bags.kept, bags.source),
+            ratio(bags.common, longer),
+            ratio(bags.output - bags.common, longer),
+            ratio(bags.source - bags.common, longer),
+            ratio(bags.output - bags.common, bags.output),
+            ratio(bags.source - bags.common, bags.source),
             np.array(copies, dtype=np.float64),
         )
 
 
 @dataclass(frozen=True, repr=False)
 class Compression(EditMetric):
-    """How long the outputs are beside their sources: 1 is as long, 0.5 half as long.
+    """How long the outputs are compared with their sources: 1 is as long, 0.5 half as long.
 
     ``compression`` is the mean over items of characters out by characters in (tseval's and EASSE's compression
     ratio, but of the text as written); ``corpus`` divides the totals; ``words`` and ``words_corpus`` are the same in
@@ -119,7 +120,7 @@ class EasseQuality(EditMetric):
 
     All are averages over items on 13a text: compression ratio, sentence splits (sentences out by sentences in),
     Levenshtein similarity, exact copies, and the proportions of additions and deletions. EASSE's seventh, lexical
-    complexity, depends on a frequency list that is not to be had as a package: see the metric ``lexical``. They
+    complexity, depends on a frequency list that is not available as a package: see the metric ``lexical``. They
     describe what a system does; none of them is quality.
     """
 
@@ -148,18 +149,57 @@ class EasseQuality(EditMetric):
             ratio(split_outputs, split_sources),
             np.array([Indel.normalized_similarity(source, output) for source, output in pairs]),
             np.array([source == output for source, output in pairs], dtype=np.float64),
-            ratio(bags.output - bags.kept, longer),
-            ratio(bags.source - bags.kept, longer),
+            ratio(bags.output - bags.common, longer),
+            ratio(bags.source - bags.common, longer),
         )
 
     def _read(self, texts: Sequence[str]) -> tuple[list[str], Floats]:
-        """The 13a text and how many sentences EASSE finds in it; Punkt sees the case that the text is compared in."""
+        """Return the 13a texts and how many sentences EASSE finds in each; Punkt gets the text in the case compared."""
         whole = tokenise.unbroken([text.lower() for text in texts] if self.lowercase else texts)
         # A chunk may vanish (<skipped>), and then leaves no space behind.
-        joined = [" ".join(filter(None, map(_chunk_13a, text.split()))) for text in whole]
-        if self.sentences == "punkt":
-            return joined, counts.punkt_counts(joined).astype(np.float64)
-        return joined, counts.count_easse(texts)[:, 0].astype(np.float64)
+        tokens = [" ".join(filter(None, map(_chunk_13a, text.split()))) for text in whole]
+        is_punkt = self.sentences == "punkt"
+        sentence_counts = counts.punkt_counts(tokens) if is_punkt else counts.count_easse(texts)[:, 0]
+        return tokens, sentence_counts.astype(np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class Splits(EditMetric):
+    """How often a source sentence became several, by two definitions, and the number of sentences before and after.
+
+    ``split`` is the share of items with more sentences in the output than in the source, ``merged`` of those with
+    fewer. ``full_stops`` is the definition of Tanprasert & Kauchak (2021): the share of items with more full-stop
+    characters than the source, which counts abbreviations and decimals too. ``ratio`` is the mean of sentences out by
+    sentences in (tseval's sentence splits). ``sentences_in`` and ``sentences_out`` are means per item. It does
+    not distinguish a good split from a misplaced full stop.
+    """
+
+    sentences: Sentences = "rules"
+    language: str = "en"
+
+    name: ClassVar[str] = "splits"
+    needs_of: ClassVar[Mapping[str, Needs]] = {"sentences_out": frozenset()}
+    outputs: ClassVar[tuple[str, ...]] = ("split", "merged", "full_stops", "ratio", "sentences_in", "sentences_out")
+    main_outputs: ClassVar[tuple[str, ...]] = ("split", "full_stops", "sentences_in", "sentences_out")
+    choices: ClassVar[Mapping[str, Collection[str]]] = {"language": CODES}
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        key = ("splits", self.sentences, self.language)
+        before = evalset.prepare(key, lambda evalset: self._count(evalset.sources))
+        after = self._count(outputs)
+        stops = [output.count(".") > source.count(".") for source, output in zip(evalset.sources, outputs, strict=True)]
+        return mean_rows(
+            np.where(before > 0, after > before, np.nan),
+            np.where(before > 0, after < before, np.nan),
+            np.array(stops, dtype=np.float64),
+            ratio(after, before),
+            before,
+            after,
+        )
+
+    def _count(self, texts: Sequence[str]) -> Floats:
+        count = sentences.counts if self.sentences == "rules" else counts.punkt_counts
+        return count(texts, self.language).astype(np.float64)
 
 
 class Bags(NamedTuple):
@@ -167,7 +207,7 @@ class Bags(NamedTuple):
 
     source: Floats
     output: Floats
-    kept: Floats
+    common: Floats
 
 
 def compare_words(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> Bags:
@@ -178,12 +218,12 @@ def compare_words(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) 
     counts_in = np.bincount(rows, minlength=len(table))
     counts_out = np.bincount(rows_out[rows_out >= 0], minlength=len(table))
     items = firsts(table.columns[0])
-    kept = np.bincount(items, weights=np.minimum(counts_in, counts_out), minlength=len(outputs))
-    return Bags(source.lengths.astype(np.float64), output.lengths.astype(np.float64), kept.astype(np.float64))
+    common = np.bincount(items, weights=np.minimum(counts_in, counts_out), minlength=len(outputs))
+    return Bags(source.lengths.astype(np.float64), output.lengths.astype(np.float64), common.astype(np.float64))
 
 
 def _encode(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> tuple[Ragged, Ragged]:
-    """Sources and outputs as 13a token ids of one vocabulary; the sources are encoded once."""
+    """Return sources and outputs as 13a token ids of one vocabulary; the sources are encoded once."""
 
     def build(evalset: EvalSet) -> tuple[tokenise.Vocabulary, Ragged]:
         vocabulary = tokenise.vocabulary("13a", lowercase=lowercase)
@@ -194,14 +234,14 @@ def _encode(evalset: EvalSet, outputs: Sequence[str], *, lowercase: bool) -> tup
 
 
 def _check_sizes(pairs: Sequence[tuple[str, str]], ids: Sequence[str]) -> None:
-    """Edits take time with the product of the lengths; what would take hours is refused, and by its name."""
+    """Raise an error that names the item if its edits would take hours: time is the product of the lengths."""
     for (source, output), name in zip(pairs, ids, strict=True):
         if source != output:
             limits.check("comparisons", len(source) * len(output), f"Item {name!r}, source and output,")
 
 
-def _lists(encoded: Ragged) -> list[list[int]]:
-    tokens, offsets = encoded.values.tolist(), encoded.offsets.tolist()
+def _lists(texts: Ragged) -> list[list[int]]:
+    tokens, offsets = texts.values.tolist(), texts.offsets.tolist()
     return [tokens[start:end] for start, end in pairwise(offsets)]
 
 

@@ -1,11 +1,19 @@
-"""What is known about a metric, beside every number it gives: what it measures, what it does not, and who found out."""
+"""Evidence about each metric: what it measures, what it does not, the papers, and the languages in which it works.
 
+Metrics of plainly have an entry in evidence.toml. Others state their languages in the attribute ``languages``: codes
+separated by spaces, ``any``, or ``model`` where they depend on the model.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from plainly.core import registry
+from plainly.core.errors import PlainlyError
 from plainly.core.files import read_shipped
 from plainly.core.metric import Metric
+from plainly.text.languages.detection import language_name
 
 # The parameters of metrics that name a model or a parser.
 _MODELS = ("model", "checkpoint", "encoder", "parser", "qa", "qg", "bertscore", "weighter", "answers")
@@ -23,10 +31,10 @@ class Paper:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Two lines on a metric, a word of advice beside its scores, the papers, the page that says more, its languages.
+    """What a metric measures and misses, advice beside its scores, papers, the page with details, its languages.
 
-    ``cite`` are the papers in which the metric stands as it is computed here, ``after`` those whose idea it follows
-    with a model or parser of its own: what was published there was not used.
+    ``cite`` are the papers that describe the metric as it is computed here, ``after`` those whose idea it follows with
+    a model or parser of its own instead of the published one.
     """
 
     measures: str
@@ -35,20 +43,20 @@ class Evidence:
     papers: tuple[Paper, ...] = ()
     page: str = ""
     languages: str = ""
-    unit: str = "a text of any length"  # what one item may be; nothing is cut in silence
+    unit: str = "a text of any length"  # what one item may be
     cite: tuple[Paper, ...] = ()
     after: tuple[Paper, ...] = ()
 
 
 @cache
 def papers() -> dict[str, Paper]:
-    """All papers by key."""
+    """Return all papers by key."""
     return {key: Paper(key, **entry) for key, entry in read_shipped(__file__, "papers.toml").items()}
 
 
 @cache
-def known() -> dict[str, Evidence]:
-    """What is known of plainly's own metrics, by name."""
+def all_evidence() -> dict[str, Evidence]:
+    """Return the evidence about plainly's own metrics, by name."""
     lists = ("papers", "cite", "after")
     return {
         name: Evidence(**{**entry, **{key: tuple(papers()[paper] for paper in entry.get(key, ())) for key in lists}})
@@ -57,40 +65,85 @@ def known() -> dict[str, Evidence]:
 
 
 def evidence(metric: Metric | type[Any]) -> Evidence:
-    """What is known of a metric or its class; a metric of somebody's own may say so itself (``evidence``)."""
+    """Return the evidence about a metric or its class; a metric of a plug-in has it in its attribute ``evidence``."""
     cls = metric if isinstance(metric, type) else type(metric.definition)
-    if cls.__module__.startswith("plainly.") and metric.name in known():
-        # A variant of which other things are known has an entry of its own.
-        return known().get(f"{metric.name}(variant={metric.variant})", known()[metric.name])
+    if cls.__module__.startswith("plainly.") and metric.name in all_evidence():
+        # A variant may have an entry of its own.
+        return all_evidence().get(f"{metric.name}(variant={metric.variant})", all_evidence()[metric.name])
     summary = " ".join((metric.__doc__ or "").strip().partition("\n\n")[0].split())
     return Evidence(
-        summary or f"{metric.name}: its author says nothing about it.",
-        metric.evidence or "No study of it is known to plainly. Audit it before you rely on it.",
+        summary or f"{metric.name}: its author gives no description.",
+        metric.evidence or "plainly has no study of it. Audit it before you rely on it.",
         advice=metric.evidence,
     )
 
 
-def for_methods(metric: Metric, spec: str) -> str:
-    """The metric in a paper's methods section: its variant, the models that it used, and the papers that describe it.
+def describe_for_methods(metric: Metric, spec: str) -> str:
+    """Describe the metric for a paper's methods section: its variant, its models, and the papers that describe it.
 
-    Papers that are only about it are not named, and where other weights than the published were used it says so.
+    Papers that only discuss it are left out; weights other than the published ones are mentioned.
     """
     about = evidence(metric)
     values = {name: getattr(metric.definition, name) for name in ("variant", *_MODELS) if name in metric.defaults}
-    used = {name: value for name, value in values.items() if value and isinstance(value, str)}
-    parts = [f"{name} {value}" + (", made for plainly" if _shipped(value) else "") for name, value in used.items()]
-    others = [name for name, value in used.items() if name in _MODELS and metric.defaults[name] not in ("", value)]
-    if cited := " and ".join(paper.short for paper in about.cite):
-        parts.append(f"as in {cited}, but with another {' and '.join(others)}" if others else cited)
+    texts = {name: value for name, value in values.items() if value and isinstance(value, str)}
+    parts = [f"{name} {value}" + (", made for plainly" if _is_shipped(value) else "") for name, value in texts.items()]
+    others = [name for name, value in texts.items() if name in _MODELS and metric.defaults[name] not in ("", value)]
+    if citation := " and ".join(paper.short for paper in about.cite):
+        parts.append(f"as in {citation}, but with another {' and '.join(others)}" if others else citation)
     if about.after:
         parts.append(f"after {' and '.join(paper.short for paper in about.after)}, not as published there")
     return f"{spec} ({'; '.join(parts)})" if parts else spec
 
 
-def is_ours(metric: Metric) -> bool:
-    """Whether a metric reads with a model that was made for plainly, which is not to be taken for a published one."""
-    return _shipped(metric.model or "")
+def uses_shipped_model(metric: Metric) -> bool:
+    """Whether a metric uses a model that was made for plainly, as opposed to a published one."""
+    return _is_shipped(metric.model or "")
 
 
-def _shipped(model: str) -> bool:
+def _is_shipped(model: str) -> bool:
     return model.startswith("plainly-")
+
+
+ANY, OF_MODEL = "any", "model"
+
+
+def stated_languages(metric: Metric | type[Any]) -> str:
+    """Return the languages that a metric states; "" where it states none."""
+    return metric.languages or evidence(metric).languages
+
+
+def works_in(metric: Metric, language: str) -> bool:
+    """Whether a metric with its parameters works in a language; one that states no languages is assumed to."""
+    languages = metric.language or stated_languages(metric)
+    return languages in ("", ANY, OF_MODEL) or language in languages.split()
+
+
+def in_language(metric: Metric, language: str, spec: str = "") -> Metric:
+    """Return the metric for this language, if it has a choice of languages and ``spec`` and its fields make none."""
+    if metric.language in ("", language) or language not in stated_languages(metric).split():
+        return metric
+    if "language" in spec.partition("(")[2] or "language=" in repr(metric):
+        return metric
+    return metric.in_language(language)
+
+
+def find_key(spec: str, metrics: Mapping[str, Metric]) -> str:
+    """Return the key of the metric of this spec, which may have a language that the spec lacks; or else the spec."""
+    try:
+        metric = registry.metric(spec)
+        return next((key for key, of in metrics.items() if in_language(metric, of.language, spec) == of), spec)
+    except PlainlyError:
+        return spec
+
+
+def describe_languages(metric: Metric | type[Any]) -> str:
+    """Return the languages of a metric in words."""
+    codes = stated_languages(metric)
+    if codes in ("", ANY, OF_MODEL):
+        return {"": "not stated", ANY: "any", OF_MODEL: "those of the model"}[codes]
+    return ", ".join(map(language_name, codes.split()))
+
+
+def metrics_for_language(language: str) -> tuple[str, ...]:
+    """Return the metrics that are made for this language, without those that work in any."""
+    return tuple(name for name in registry.METRICS if language in stated_languages(registry.metric_class(name)).split())

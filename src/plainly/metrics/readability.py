@@ -1,26 +1,30 @@
-"""Readability formulas: grade levels and reading ease from counts of words, sentences, syllables and letters.
+"""Readability formulas, lengths of sentences and words, and how common the words are.
 
-All of them share one table of counts; they differ in the formula. None of them sees meaning, grammar or whether a
-sentence is true to its source, and each improves when text is cut up: they describe text, they do not rank systems.
-``Readability`` has the formulas of each language by name, from its file.
+All formulas share one table of counts. None of them measures meaning, grammar or faithfulness, and each improves when
+text is cut up: they describe text, they do not rank systems. ``Readability`` has the formulas of each language by name.
 """
 
-from collections.abc import Callable, Sequence
+import math
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from inspect import signature
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from plainly.core.errors import BadSpec, require_package
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Better, Floats, Metric, ratio, unknown_value
+from plainly.core.metric import Better, Floats, Metric, mean_rows, means, ratio, unknown_value
 from plainly.text import counts
 from plainly.text.counts import AnySyllables, Sentences, Syllables
 from plainly.text.languages import CODES, ReadabilityFormula, language
+from plainly.text.words import FUNCTION_WORDS, words
 
 
 class Formula(Metric):
-    """What the formulas share. The parameters of ``formula`` name the columns of ``counts.COLUMNS`` that it needs."""
+    """A formula over counts. The parameters of ``formula`` name the columns of ``counts.COLUMNS`` that it needs."""
 
     better: ClassVar[Better] = "lower"
     formula: ClassVar[Callable[..., tuple[Floats, ...]]]  # from sums to the outputs
@@ -30,8 +34,8 @@ class Formula(Metric):
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         rows = counts.count(outputs, split=self.sentences, syllable=self.syllables)
-        counted = [counts.COLUMNS.index(name) for name in signature(self.formula).parameters]
-        return rows[:, counted].astype(np.float64)
+        columns = [counts.COLUMNS.index(name) for name in signature(self.formula).parameters]
+        return rows[:, columns].astype(np.float64)
 
     def score(self, totals: Floats) -> Floats:
         return np.stack(self.formula(*np.moveaxis(totals, -1, 0)), axis=-1)
@@ -41,9 +45,9 @@ class Formula(Metric):
 class Fkgl(Formula):
     """Flesch-Kincaid grade level: words per sentence and syllables per word, on the scale of US school years.
 
-    It says how long the words and sentences are. It cannot say whether an output is simpler, fluent or true, and full
-    stops put in at random lower it as far as one likes: report its parts, never rank systems by it. It is not cut off
-    at 0 and is undefined for text without words.
+    It measures how long words and sentences are, not whether an output is simpler, fluent or true, and random full
+    stops lower it without limit: report its parts, never rank systems by it. It is not cut off at 0 and is undefined
+    for text without words.
 
     ``variant=easse`` counts as EASSE does: 13a tokens in lower case, punctuation counted as words. Sentences are found
     by rules, or by NLTK's Punkt with ``sentences=punkt``; syllables are counted by rules, or looked up with
@@ -79,7 +83,7 @@ class Fkgl(Formula):
 class Flesch(Formula):
     """Flesch reading ease: the same two lengths as FKGL, on a scale where 100 is very easy and 0 very hard.
 
-    Higher is easier. What is said of FKGL holds here: it rewards short sentences, however they came about.
+    Higher is easier. Like FKGL it rewards short sentences, however they were made.
     """
 
     sentences: Sentences = "rules"
@@ -98,7 +102,7 @@ class Flesch(Formula):
 class Ari(Formula):
     """Automated readability index: characters per word and words per sentence, as a US school year.
 
-    It counts no syllables, so it needs no rules of English pronunciation; otherwise as blind as FKGL.
+    It counts no syllables, so it needs no rules of English pronunciation; otherwise it has the limits of FKGL.
     """
 
     sentences: Sentences = "rules"
@@ -129,10 +133,10 @@ class ColemanLiau(Formula):
 
 @dataclass(frozen=True, repr=False)
 class Smog(Formula):
-    """SMOG grade: how many words of three or more syllables there are in thirty sentences.
+    """SMOG grade: the number of words of three or more syllables in thirty sentences.
 
-    It was fitted on samples of thirty sentences, and other amounts are scaled to thirty; for a single sentence it says
-    little.
+    It was fitted on samples of thirty sentences, and other amounts are scaled to thirty; for a single sentence it is
+    not reliable.
     """
 
     sentences: Sentences = "rules"
@@ -151,8 +155,8 @@ class Smog(Formula):
 class GunningFog(Formula):
     """Gunning fog index: words per sentence and the share of complex words, as years of schooling.
 
-    Complex words have three or more syllables and are no proper nouns, no compounds of short words and not long only
-    by -es, -ed or -ing. Without a tagger every capitalised word passes for a proper noun.
+    Complex words have three or more syllables, except proper nouns, compounds of short words and words that are long
+    only by -es, -ed or -ing. Without a tagger every capitalised word counts as a proper noun.
     """
 
     sentences: Sentences = "rules"
@@ -176,8 +180,8 @@ class Readability(Metric):
 
     ``formula`` names one that is published for the ``language``; without a name it is the first: flesch (en), amstad
     (de; also wiener1 to wiener4), kandel_moles (fr), fernandez_huerta (es; also szigriszt), gulpease (it; also
-    flesch_vacca), flesch_portuguese (pt), douma (nl; also brouwer), and lix in all of them. Which side is better
-    depends on the formula. ``syllables=hyphenation`` counts as hyphenation patterns part words (English: ``cmudict``).
+    flesch_vacca), flesch_portuguese (pt), douma (nl; also brouwer), and lix in all of them. Whether higher is
+    better depends on the formula. ``syllables=hyphenation`` counts by hyphenation patterns (English: ``cmudict``).
     """
 
     formula: str = ""
@@ -193,24 +197,24 @@ class Readability(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.language == "en" and self.formula not in language("en").formulas:  # a formula knows its language
+        if self.language == "en" and self.formula not in language("en").formulas:  # a formula implies its language
             its = (code for code in CODES if self.formula in language(code).formulas)
             object.__setattr__(self, "language", next(its, "en"))
-        known = language(self.language).formulas
-        if self.formula and self.formula not in known:
-            raise unknown_value(f"with language={self.language}, formula", self.formula, known)
+        formulas = language(self.language).formulas
+        if self.formula and self.formula not in formulas:
+            raise unknown_value(f"with language={self.language}, formula", self.formula, formulas)
         if not self.formula:
-            object.__setattr__(self, "formula", next(iter(known)))
+            object.__setattr__(self, "formula", next(iter(formulas)))
         object.__setattr__(self, "better", self.published.better)
 
     def in_language(self, code: str) -> "Readability":
-        """The same in another language: its usual formula in place of the usual one here, or the one that was named."""
+        """Return the metric for another language: with its usual formula, or with the one that was named."""
         usual = self.formula == next(iter(language(self.language).formulas))
         return replace(self, language=code, formula="" if usual else self.formula)
 
     @property
     def published(self) -> ReadabilityFormula:
-        """The formula, and who published it."""
+        """The formula and its source."""
         return language(self.language).formulas[self.formula]
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
@@ -227,7 +231,7 @@ class Readability(Metric):
 
 
 def _quantities(totals: Floats) -> dict[str, Floats]:
-    """What formulas are made of, by name; undefined where there are no words."""
+    """Return the quantities of formulas by name; undefined where there are no words."""
     sentences, words, syllables, letters, polysyllables, monosyllables, long = np.moveaxis(totals, -1, 0)
     return {
         "words_per_sentence": ratio(words, sentences),
@@ -238,3 +242,122 @@ def _quantities(totals: Floats) -> dict[str, Floats]:
         "monosyllables_percent": 100 * ratio(monosyllables, words),
         "long_words_percent": 100 * ratio(long, words),
     }
+
+
+@dataclass(frozen=True, repr=False)
+class Length(Metric):
+    """How long sentences and words are, over the whole text, and how long an output is on average.
+
+    These are the parts of the readability formulas. ``words``, ``sentences`` and
+    ``characters`` are means per output; characters are letters and digits.
+
+    ``variant=kauchak`` counts words as in Tanprasert & Kauchak (2021): chunks between spaces, and every run of
+    punctuation between spaces as well, so that "a , b" has three words. Give the whole file as one text, and
+    ``sentences=punkt``, for their average length.
+    """
+
+    variant: Literal["plainly", "kauchak"] = "plainly"
+    sentences: Sentences = "rules"
+    language: str = "en"
+
+    name: ClassVar[str] = "length"
+    better: ClassVar[Better] = "neither"
+    main_outputs: ClassVar[tuple[str, ...]] = ("words_per_sentence", "characters_per_word", "syllables_per_word")
+    outputs: ClassVar[tuple[str, ...]] = (*main_outputs, "words", "sentences", "characters")
+    choices: ClassVar[Mapping[str, Collection[str]]] = {"language": CODES}
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        rows = np.ones((len(outputs), 5))
+        rows[:, :4] = counts.count(outputs, split=self.sentences, language=self.language)[:, [0, 1, 2, 4]]
+        if self.variant == "kauchak":
+            rows[:, 1] = [sum(run not in _UNCOUNTED for run in _RUNS.findall(output)) for output in outputs]
+        return rows
+
+    def score(self, totals: Floats) -> Floats:
+        sentences, words, syllables, characters, items = np.moveaxis(totals, -1, 0)
+        parts = np.stack([words, characters, syllables, words, sentences, characters], axis=-1)
+        return ratio(parts, np.stack([sentences, words, words, items, items, items], axis=-1))
+
+
+# The words of the readability package that Tanprasert & Kauchak (2021) used: a run of anything but word characters is
+# a word too, unless it is a single space or one of these marks alone.
+_RUNS = re.compile(r"\W+|\$[\d.]+|\S+")
+_UNCOUNTED = frozenset({" ", ".", ",", "!", "?"})
+
+
+_RANKS = 50_000
+# tseval leaves function words out of its quartile; in other languages than English these are the most frequent words.
+_FUNCTION_WORDS = 130
+_LONGEST = 200  # characters of a word
+_RARE = 3.0  # less than once in a million words
+
+
+@dataclass(frozen=True, repr=False)
+class Lexical(Metric):
+    """How common the words of the outputs are, by their frequency in everyday text.
+
+    ``zipf`` is the mean Zipf frequency of the words (7: the most common, 3: once in a million; higher is easier),
+    ``rare`` the share of words below 3, ``unknown`` the share that is not in the list (they count as 0 in zipf).
+    ``rank_quartile`` is the lexical complexity of tseval and EASSE with another list: per item the third quartile of
+    log(1 + rank) over the content words among the 50,000 most frequent, averaged over items; lower is easier. EASSE
+    ranks by English Wikipedia, this by wordfreq, so the values are similar but not equal. A rare word is not always
+    hard (names), and a frequent word can have a hard sense.
+    """
+
+    language: str = "en"
+
+    name: ClassVar[str] = "lexical"
+    better: ClassVar[Better] = "neither"
+    outputs: ClassVar[tuple[str, ...]] = ("zipf", "rank_quartile", "rare", "unknown")
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        zipf, rank = _frequencies(self.language)
+        language = self.language if self.language in CODES else "en"
+        least = math.log(1 + _FUNCTION_WORDS)
+
+        def is_function_word(word: str) -> bool:
+            return word in FUNCTION_WORDS if self.language == "en" else rank[word] <= least
+
+        rows = np.zeros((len(outputs), 4))
+        quartiles = np.full(len(outputs), np.nan)
+        for row, output in enumerate(outputs):
+            lower = [word.lower().replace("’", "'") for word in words(output, language)]
+            values = [zipf(word) for word in lower]
+            rare, unknown = sum(value < _RARE for value in values), sum(value == 0 for value in values)
+            rows[row] = sum(values), rare, unknown, len(values)
+            ranks = [rank[word] for word in lower if word in rank and not is_function_word(word)]
+            if ranks:
+                quartiles[row] = third_quartile(ranks)
+        return np.concatenate((rows, mean_rows(quartiles)), axis=1)
+
+    def score(self, totals: Floats) -> Floats:
+        zipf, rare, unknown = np.moveaxis(ratio(totals[..., :3], totals[..., 3:4]), -1, 0)
+        return np.stack([zipf, means(totals[..., 4:])[..., 0], rare, unknown], axis=-1)
+
+
+def third_quartile(values: Sequence[float]) -> float:
+    """Return the 75 % quantile, interpolated linearly as by NumPy, but faster on a few values."""
+    values = sorted(values)
+    place = 0.75 * (len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (place - low) * (values[high] - values[low])
+
+
+@cache
+def _frequencies(language: str) -> tuple[Callable[[str], float], dict[str, float]]:
+    """Return a function from words to Zipf frequencies, and log(1 + rank) of the most frequent words."""
+    with require_package("The metric lexical", package="wordfreq", extra="frequency"):
+        import wordfreq
+    try:
+        frequent = wordfreq.top_n_list(language, _RANKS)
+    except LookupError:
+        codes = ", ".join(sorted(wordfreq.available_languages()))
+        raise BadSpec(f"wordfreq has no list for language={language!r}. It may be: {codes}") from None
+
+    @lru_cache(maxsize=1_000_000)
+    def zipf(word: str) -> float:
+        # Words are shorter than this, and wordfreq's tokeniser would need gigabytes for a longer string.
+        return float(wordfreq.zipf_frequency(word, language)) if len(word) <= _LONGEST else 0.0
+
+    return zipf, {word: math.log(1 + rank) for rank, word in enumerate(frequent)}

@@ -1,8 +1,8 @@
 """SARI, as its implementations count it: one name, nine formulas, each a named variant.
 
-SARI (Xu et al. 2016) rewards n-grams that are added, kept and deleted as the references do. The paper left room, and
-implementations filled it differently: what counts as correct, at which level averages are taken, what 0/0 is, and how
-text is tokenised. The same output differs by up to 30 points. Here each is a parameter; ``plainly metrics sari
+SARI (Xu et al. 2016) rewards n-grams that are added, kept and deleted as the references do. The paper leaves details
+open, and implementations differ: in what counts as correct, in the level of averages, in the value of 0/0, and in
+tokenisation. The same output differs by up to 30 points. Here each is a parameter; ``plainly metrics sari
 --explain`` shows them side by side.
 
 The counts are (items, operation, order, …) arrays, operations in the order add, keep, delete. S, C, R are occurrences
@@ -12,7 +12,7 @@ output lacks: what is not kept is deleted, so sums over the source, made once, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -36,67 +36,52 @@ OPERATIONS = ("add", "keep", "delete")
 class VariantRules:
     """What a variant fixes."""
 
-    level: Literal["corpus", "sentence"]  # whether counts are summed over the corpus or scores over sentences
-    delete: Literal["f1", "precision"]
-    tokenize: str
     why: str
-    blank_token: bool = False  # an empty text is one empty token, as str.split(" ") has it
+    tokenize: str
+    level: Literal["corpus", "sentence"] = "sentence"  # counts summed over the corpus, or scores over sentences
+    delete: Literal["f1", "precision"] = "precision"
+    blank_token: bool = False  # an empty text is one empty token, as in str.split(" ")
     raw_source: bool = False  # the source is not tokenised
 
 
 VARIANTS: dict[Variant, VariantRules] = {
     "easse": VariantRules(
-        "corpus", "f1", "13a", "counts summed over the corpus, F1 for all three operations; 0/0 is 0"
+        "counts summed over the corpus, F1 for all three operations; 0/0 is 0", "13a", "corpus", "f1"
     ),
     "star": VariantRules(
-        "corpus", "f1", "13a", "as easse, but the source is not tokenised (EASSE's legacy)", raw_source=True
+        "as easse, but the source is not tokenised (EASSE's legacy)", "13a", "corpus", "f1", raw_source=True
     ),
     "xu": VariantRules(
-        "sentence",
-        "precision",
-        "spaces",
         "the authors' SARI.py: mean over sentences of ratios averaged over n-gram types; delete is precision only",
+        "spaces",
         blank_token=True,
     ),
     "xu-modified": VariantRules(
-        "sentence",
-        "precision",
+        "as xu, but an added n-gram whose words stand in the source in that order is not counted",
         "spaces",
-        "as xu, but an added n-gram whose words stand in the source in that order is no addition",
         blank_token=True,
     ),
     "hf": VariantRules(
-        "sentence",
-        "precision",
-        "13a",
         "as xu with 0/0 = 1: full marks where nothing was done, so that a copy of the source scores high",
+        "13a",
         blank_token=True,
     ),
     "t2t": VariantRules(
-        "sentence",
-        "precision",
-        "none",
-        "n-grams are present or absent, weighted by the share of references that have them; 0/0 = 1 as in hf",
+        "n-grams are present or absent, weighted by the share of references that have them; 0/0 = 1 as in hf", "none"
     ),
     "joshua": VariantRules(
-        "corpus",
-        "precision",
-        "none",
         "keep's recall is cut to a whole number in each sentence and used again as the precision's denominator",
+        "none",
+        "corpus",
     ),
     "d-sari": VariantRules(
-        "sentence",
-        "precision",
-        "spaces",
         "for documents, as the authors' script: xu with penalties for a wrong length and a wrong number of sentences",
+        "spaces",
         blank_token=True,
     ),
     "d-sari-paper": VariantRules(
-        "sentence",
-        "precision",
+        "for documents, by the paper's equations: lengths in tokens, averages over references not cut to whole numbers",
         "13a",
-        "for documents, by the paper's equations: lengths in tokens, and averages over references that are "
-        "not cut to whole numbers",
         blank_token=True,
     ),
 }
@@ -113,7 +98,7 @@ class Sari(Metric):
     neither meaning nor grammar, and a fluent sentence in other words than the references' scores low.
 
     Parameters left at ``auto`` follow the variant. ``reference_count`` counts every item as having that many
-    references, the missing ones saying nothing: it reproduces numbers that were published from files with blank
+    references, the missing ones being empty: it reproduces numbers that were published from files with blank
     references, and should not be used otherwise.
     """
 
@@ -137,7 +122,7 @@ class Sari(Metric):
         if self.delete == "f1" and self.variant in ("hf", "t2t", "joshua"):
             raise BadSpec(f"delete=f1 is not defined for {self.variant}, which scores deletions by precision.")
         if self.reference_count < 0:
-            raise BadSpec("reference_count is 0 (as many as there are) or the number to count.")
+            raise BadSpec("reference_count is 0 (as many as there are) or a positive number.")
 
     @property
     def reference_columns(self) -> npt.NDArray[np.bool_] | None:
@@ -152,7 +137,7 @@ class Sari(Metric):
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         rules = VARIANTS[self.variant]
         evalset.require_references("SARI")
-        blocks = ngrams.prepared(
+        blocks = ngrams.prepare_blocks(
             evalset,
             tokenize=rules.tokenize if self.tokenize == "auto" else self.tokenize,
             lowercase=self.lowercase,
@@ -165,13 +150,15 @@ class Sari(Metric):
     def score(self, totals: Floats) -> Floats:
         if VARIANTS[self.variant].level == "sentence":
             return ratio(totals[..., :-1], totals[..., -1:])
-        by_order = totals[..., :-1].reshape(*totals.shape[:-1], len(OPERATIONS), ORDER, 3)
+        counts = totals[..., :-1].reshape(*totals.shape[:-1], len(OPERATIONS), ORDER, 3)
+        parts = count_parts(counts, precision_only=self._deletes_by_precision)
         if self.variant == "joshua":
-            parts = joshua_parts(by_order)
+            parts[..., 1, :, :] = joshua_keep(counts[..., 1, :, :])
+        if self.average == "paper":
+            operations = paper_average(parts, self._deletes_by_precision)
         else:
-            parts = count_parts(by_order, precision_only=self._deletes_by_precision)
-        paper = self.average == "paper"
-        operations = paper_average(parts, self._deletes_by_precision) if paper else _mean_of_orders(parts[..., 0])
+            # The mean over a short last axis; NumPy's own takes several times as long.
+            operations = np.asarray(sum(np.moveaxis(parts[..., 0], -1, 0)) / ORDER)
         scores = _assemble(parts, operations)
         scores[totals[..., -1] == 0] = np.nan
         return scores
@@ -185,24 +172,17 @@ class Sari(Metric):
         if self.variant == "t2t":
             parts = t2t_parts(match, side)
         else:
-            modified, as_hf = self.variant == "xu-modified", self.variant == "hf"
-            spurious = spurious_additions(evalset, block, outputs) if modified else 0.0
-            precision_only = self._deletes_by_precision
+            spurious = spurious_additions(evalset, block, outputs) if self.variant == "xu-modified" else 0.0
+            precision_only, as_hf = self._deletes_by_precision, self.variant == "hf"
             parts = xu_parts(match, side, precision_only=precision_only, as_hf=as_hf, spurious=spurious)
         operations = parts[..., 0].mean(axis=-1)
         if self.variant.startswith("d-sari"):
-            exact = self.variant == "d-sari-paper"
-            operations = operations * document_penalties(evalset, block, outputs, exact=exact)
+            operations *= document_penalties(evalset, block, outputs, exact=self.variant == "d-sari-paper")
         return _assemble(parts, operations)
 
 
-def _mean_of_orders(scores: Floats) -> Floats:
-    """The mean over a short last axis, which NumPy's own takes several times as long for."""
-    return np.asarray(sum(np.moveaxis(scores, -1, 0)) / ORDER)
-
-
 def _assemble(parts: Floats, operations: Floats) -> Floats:
-    """From (…, operation, order, [score, precision, recall]) to the metric's outputs, on 0–100."""
+    """Return the metric's outputs, on 0–100, from (…, operation, order, [score, precision, recall])."""
     sari = operations.mean(axis=-1, keepdims=True)
     flat = parts.reshape(*parts.shape[:-3], 9 * ORDER)
     return np.asarray(100 * np.concatenate((sari, operations, flat), axis=-1))
@@ -211,14 +191,14 @@ def _assemble(parts: Floats, operations: Floats) -> Floats:
 Sums = tuple[Floats, Floats, Floats]  # of add, keep and delete
 
 
-def _kept_with_block(build: Callable[[ReferenceSide], Floats]) -> cached_property[Floats]:
-    """A sum that is made when it is first asked for and kept with the block, since it is the same for every output."""
+def _cached_in_block(build: Callable[[ReferenceSide], Floats]) -> cached_property[Floats]:
+    """Make a property that is computed once and cached in the block, since it is the same for every output."""
 
     def get(side: ReferenceSide) -> Floats:
-        kept, key = side.block.kept_sums, (build.__name__, side.reference_count)
-        if key not in kept:
-            kept[key] = build(side)
-        return kept[key]
+        cache, key = side.block.cache, (build.__name__, side.reference_count)
+        if key not in cache:
+            cache[key] = build(side)
+        return cache[key]
 
     return cached_property(get)
 
@@ -232,49 +212,49 @@ class ReferenceSide:
 
     @cached_property
     def k(self) -> Ints:
-        """References per item."""
+        """The number of references of each item."""
         return np.full(len(self.block), self.reference_count) if self.reference_count else self.block.reference_counts
 
-    @_kept_with_block
+    @_cached_in_block
     def repeated(self) -> Floats:
         """Σ kS."""
         return self.block.total(self.block.source) * self.k[:, None]
 
-    @_kept_with_block
-    def kept(self) -> Floats:
+    @_cached_in_block
+    def kept_sum(self) -> Floats:
         """Σ min(kS, R)."""
-        return self._total(self._kept)
+        return self._total(self._kept_counts)
 
-    @_kept_with_block
+    @_cached_in_block
     def kept_types(self) -> Floats:
         """N-grams with min(kS, R) > 0."""
-        return self._total(self._kept > 0)
+        return self._total(self._kept_counts > 0)
 
-    @_kept_with_block
+    @_cached_in_block
     def source_types(self) -> Floats:
         return self._total(None)
 
-    @_kept_with_block
+    @_cached_in_block
     def added_types(self) -> Floats:
-        """N-grams of references that the source lacks."""
+        """N-grams of references that are not in the source."""
         return self.block.total(None) - self.source_types
 
-    @_kept_with_block
+    @_cached_in_block
     def deleted_types(self) -> Floats:
         """N-grams with kS > R."""
-        return self._total(self._repeated > self._kept)
+        return self._total(self._repeated > self._kept_counts)
 
-    @_kept_with_block
+    @_cached_in_block
     def delete_ratio(self) -> Floats:
         """Σ max(kS − R, 0)/kS: deletion precision if the output kept nothing."""
-        return self._total((self._repeated - self._kept) / self._repeated)
+        return self._total((self._repeated - self._kept_counts) / self._repeated)
 
-    @_kept_with_block
+    @_cached_in_block
     def kept_weight(self) -> Floats:
         """Σ over source n-grams of the share of references that contain it."""
         return self._total(self.block.reference_texts[self._in_source] / self.nonempty.reshape(-1)[self._cell])
 
-    @_kept_with_block
+    @_cached_in_block
     def nonempty(self) -> Floats:
         """References that have any n-gram of that order, 1 where none has."""
         orders = np.arange(1, ORDER + 1)
@@ -296,7 +276,7 @@ class ReferenceSide:
         return self.block.source[self._in_source] * self.k[self._cell // ORDER]
 
     @cached_property
-    def _kept(self) -> Ints:
+    def _kept_counts(self) -> Ints:
         return np.minimum(self._repeated, self.block.reference_sum[self._in_source])
 
     def _total(self, values: Numbers | None) -> Floats:
@@ -304,33 +284,33 @@ class ReferenceSide:
 
 
 def easse_counts(match: Match, side: ReferenceSide) -> Floats:
-    """[correct, by the output, by the references] for each operation and order: (items, 3, ORDER, 3)."""
+    """Return [correct, by the output, by the references] for each operation and order: (items, 3, ORDER, 3)."""
     block = match.block
     source = block.source[match.where]
     in_source = np.flatnonzero(source > 0)
     cell = match.cell[in_source]
-    kept = np.minimum(source, match.count)[in_source] * side.k[cell // ORDER]
+    kept_counts = np.minimum(source, match.count)[in_source] * side.k[cell // ORDER]
     references = block.reference_sum[match.where[in_source]]
-    keep_good, keep_total = add_up(cell, np.minimum(kept, references), block), add_up(cell, kept, block)
+    keep_good, keep_total = add_up(cell, np.minimum(kept_counts, references), block), add_up(cell, kept_counts, block)
     counts = np.empty((len(block), 3, ORDER, 3))
     counts[:, 0, :, 0] = match.total(None) - add_up(cell, None, block)
     counts[:, 0, :, 1] = counts[:, 0, :, 0] + match.others
     counts[:, 0, :, 2] = side.added_types
     counts[:, 1, :, 0] = keep_good
     counts[:, 1, :, 1] = keep_total
-    counts[:, 1, :, 2] = side.kept
+    counts[:, 1, :, 2] = side.kept_sum
     # min(kS − kept by output, kS − kept by references), summed, by inclusion and exclusion.
-    counts[:, 2, :, 0] = side.repeated - keep_total - side.kept + keep_good
+    counts[:, 2, :, 0] = side.repeated - keep_total - side.kept_sum + keep_good
     counts[:, 2, :, 1] = side.repeated - keep_total
-    counts[:, 2, :, 2] = side.repeated - side.kept
+    counts[:, 2, :, 2] = side.repeated - side.kept_sum
     return counts
 
 
 def joshua_counts(match: Match, side: ReferenceSide) -> Floats:
-    """As ``easse_counts``, but keep carries Joshua's statistics, the second cut to a whole number per sentence."""
+    """Return ``easse_counts`` with Joshua's statistics for keep, the second cut to a whole number per sentence."""
     counts = easse_counts(match, side)
-    kept, good, all_kept = _keep(match, side)
-    precision, recall = match.total(_ratio(good, kept)), match.total(_ratio(good, all_kept))
+    kept_counts, good, all_kept = _keep(match, side)
+    precision, recall = match.total(_ratio(good, kept_counts)), match.total(_ratio(good, all_kept))
     # Rounded first: a sum that is whole but for the order in which floats were added must not lose one.
     counts[:, 1, :, 0] = np.floor(np.round(1_000_000 * precision, 3)) / 1_000_000
     counts[:, 1, :, 1] = np.floor(np.round(recall, 9))
@@ -339,22 +319,20 @@ def joshua_counts(match: Match, side: ReferenceSide) -> Floats:
 
 
 def count_parts(counts: Floats, *, precision_only: bool) -> Floats:
-    """[score, precision, recall] from counts; delete's score is its precision or its F1. 0/0 is 0."""
+    """Return [score, precision, recall] from counts; delete's score is its precision or its F1. 0/0 is 0."""
     precision = _ratio(counts[..., 0], counts[..., 1])
     recall = _ratio(counts[..., 0], counts[..., 2])
     return _parts(precision, recall, precision_only=precision_only)
 
 
-def joshua_parts(counts: Floats) -> Floats:
-    parts = count_parts(counts, precision_only=True)
-    keep = counts[..., 1, :, :]
-    precision, recall = _ratio(keep[..., 0], keep[..., 1]), _ratio(keep[..., 1], keep[..., 2])
-    parts[..., 1, :, :] = np.stack((_f1(precision, recall), precision, recall), axis=-1)
-    return parts
+def joshua_keep(counts: Floats) -> Floats:
+    """Return [score, precision, recall] of keep from Joshua's statistics."""
+    precision, recall = _ratio(counts[..., 0], counts[..., 1]), _ratio(counts[..., 1], counts[..., 2])
+    return np.stack((_f1(precision, recall), precision, recall), axis=-1)
 
 
 def paper_average(parts: Floats, precision_only: bool) -> Floats:
-    """Scores of the operations as the paper writes them: precision and recall averaged over n, then F1."""
+    """Return the scores of the operations by the paper's formula: precision and recall averaged over n, then F1."""
     precision, recall = parts[..., 1].mean(axis=-1), parts[..., 2].mean(axis=-1)
     scores = _f1(precision, recall)
     if precision_only:
@@ -365,19 +343,19 @@ def paper_average(parts: Floats, precision_only: bool) -> Floats:
 def xu_parts(
     match: Match, side: ReferenceSide, *, precision_only: bool, as_hf: bool = False, spurious: Floats | float = 0.0
 ) -> Floats:
-    """Xu et al.'s SARI.py for every item: (items, 3, ORDER, [score, precision, recall]).
+    """Compute Xu et al.'s SARI.py for every item: (items, 3, ORDER, [score, precision, recall]).
 
     ``as_hf`` is Hugging Face evaluate's sari: 0/0 is 1, and keep's recall is over occurrences instead of types.
     """
-    kept, good, all_kept = _keep(match, side)
-    keep_good = match.total(_ratio(good, kept))
-    recalled, to_recall = (good, side.kept) if as_hf else (_ratio(good, all_kept), side.kept_types)
+    kept_counts, good, all_kept = _keep(match, side)
+    keep_good = match.total(_ratio(good, kept_counts))
+    recalled, to_recall = (good, side.kept_sum) if as_hf else (_ratio(good, all_kept), side.kept_types)
     added, add_good = _additions(match)
     add_good = add_good - spurious
     delete_good, delete_types = _deletions(match, side)
     return _sentence_parts(
         correct=(add_good, keep_good, delete_good),
-        by_output=(added, match.total(kept > 0), delete_types),
+        by_output=(added, match.total(kept_counts > 0), delete_types),
         recalled=(add_good, match.total(recalled), delete_good),
         by_references=(side.added_types, to_recall, side.deleted_types),
         undefined=1.0 if as_hf else 0.0,
@@ -386,7 +364,7 @@ def xu_parts(
 
 
 def t2t_parts(match: Match, side: ReferenceSide) -> Floats:
-    """tensor2tensor's sari_hook: n-grams are present or absent; a reference n-gram weighs the share that contain it."""
+    """Compute tensor2tensor's sari_hook: n-grams are present or absent, weighted by the references that have them."""
     in_source = match.block.source[match.where] > 0
     share = match.block.reference_texts[match.where] / side.nonempty.reshape(-1)[match.cell]
     kept_weight, kept_types = match.total(np.where(in_source, share, 0.0)), match.total(in_source)
@@ -405,27 +383,27 @@ def t2t_parts(match: Match, side: ReferenceSide) -> Floats:
 
 
 def spurious_additions(evalset: EvalSet, block: Block, outputs: Sequence[str]) -> Floats:
-    """Correct additions that only arise by deletion: their words stand in the source, as cased there, in that order.
+    """Count correct additions that arise only by deletion: their words are in the source, in that case and order.
 
-    The one count that needs the words themselves; plain Python, since only the variant xu-modified asks for it.
+    The one count that needs the words themselves; plain Python, since only the variant xu-modified uses it.
     """
     spurious = np.zeros((len(outputs), ORDER))
     for item, output in enumerate(outputs):
         source, references = evalset.sources[block.start + item], evalset.references[block.start + item]
-        cased = source.split()
+        source_words = source.split()
         texts = [text.lower().split(" ") for text in (source, output, *references)]
         for order in range(ORDER):
             in_source, in_output, *in_references = (
                 set(zip(*(words[at:] for at in range(order + 1)), strict=False)) for words in texts
             )
             for gram in (in_output - in_source) & set().union(*in_references):
-                rest = iter(cased)
+                rest = iter(source_words)
                 spurious[item, order] += all(word in rest for word in gram if word)
     return spurious
 
 
 def document_penalties(evalset: EvalSet, block: Block, outputs: Sequence[str], *, exact: bool) -> Floats:
-    """D-SARI's factors for add, keep and delete (Sun, Jin and Wan 2021): (items, 3).
+    """Return D-SARI's factors for add, keep and delete (Sun, Jin and Wan 2021): (items, 3).
 
     The authors' script counts what stands between spaces and cuts averages over references to whole numbers; the
     ``exact`` reading of the paper's equations counts tokens and cuts nothing.
@@ -435,20 +413,20 @@ def document_penalties(evalset: EvalSet, block: Block, outputs: Sequence[str], *
     def words(text: str) -> int:
         return max(sum(len(tokens_13a(chunk)) for chunk in text.split()), 1) if exact else len(text.split(" "))
 
-    def average(numbers: Iterable[int]) -> float:
-        counted = list(numbers)
-        return sum(counted) / len(counted) if exact else sum(counted) // len(counted)
+    def average(count: Callable[[str], int], texts: Sequence[str]) -> float:
+        total = sum(map(count, texts))
+        return total / len(texts) if exact else total // len(texts)
 
     for item, output in enumerate(outputs):
         source, references = evalset.sources[block.start + item], evalset.references[block.start + item]
         length, source_length = words(output), words(source)
-        reference_length = average(map(words, references))
-        written = sentences.count(output)
-        expected = average(map(sentences.count, references))
+        reference_length = average(words, references)
+        sentence_count = sentences.count(output)
+        expected_count = average(sentences.count, references)
         short = np.exp((length - reference_length) / length) if length < reference_length else 1.0  # LP1
-        excess = reference_length - length
-        long = np.exp(excess / max(source_length - reference_length, 1)) if length > reference_length else 1.0  # LP2
-        splits = np.exp(-abs(expected - written) / max(expected, written, 1))  # SLP
+        excess = (length - reference_length) / max(source_length - reference_length, 1)
+        long = np.exp(-excess) if length > reference_length else 1.0  # LP2
+        splits = np.exp(-abs(expected_count - sentence_count) / max(expected_count, sentence_count, 1))  # SLP
         penalties[item] = (short, long * splits, long)
     return penalties
 
@@ -457,12 +435,12 @@ def _keep(match: Match, side: ReferenceSide) -> tuple[Ints, Ints, Ints]:
     """For the output's n-grams: min(kS, kC), min(kS, kC, R), min(kS, R)."""
     source, references = match.block.source[match.where], match.block.reference_sum[match.where]
     k = side.k[match.cell // ORDER]
-    kept = np.minimum(source, match.count) * k
-    return kept, np.minimum(kept, references), np.minimum(source * k, references)
+    kept_counts = np.minimum(source, match.count) * k
+    return kept_counts, np.minimum(kept_counts, references), np.minimum(source * k, references)
 
 
 def _additions(match: Match) -> tuple[Floats, Floats]:
-    """N-gram types that the output adds, and those of them that a reference has."""
+    """Count the n-gram types that the output adds, and those of them that a reference has."""
     good = match.total(match.block.source[match.where] == 0)
     return good + match.others, good
 
@@ -470,7 +448,7 @@ def _additions(match: Match) -> tuple[Floats, Floats]:
 def _deletions(match: Match, side: ReferenceSide) -> tuple[Floats, Floats]:
     """Σ over deleted types of max(kS − kC − R, 0)/(kS − kC), and how many types are deleted at least in part.
 
-    ``side.delete_ratio`` has the sum for an output that keeps nothing; what the output does keep is put right.
+    ``side.delete_ratio`` has the sum for an output that keeps nothing; the n-grams that the output keeps are corrected.
     """
     source, references = match.block.source[match.where], match.block.reference_sum[match.where]
     k = side.k[match.cell // ORDER]
@@ -486,7 +464,7 @@ def _deletions(match: Match, side: ReferenceSide) -> tuple[Floats, Floats]:
 def _sentence_parts(
     *, correct: Sums, by_output: Sums, recalled: Sums, by_references: Sums, undefined: float, precision_only: bool
 ) -> Floats:
-    """Precision is correct by output, recall recalled by references; ``undefined`` is what 0/0 is."""
+    """Return parts: precision is correct / by_output, recall is recalled / by_references; 0/0 is ``undefined``."""
     precision = _ratio(np.stack(correct, axis=1), np.stack(by_output, axis=1), undefined)
     recall = _ratio(np.stack(recalled, axis=1), np.stack(by_references, axis=1), undefined)
     return _parts(precision, recall, precision_only=precision_only)

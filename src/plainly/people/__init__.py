@@ -1,6 +1,6 @@
-"""What people said of simplifications: ratings by system, item and rater, from any table or from the public sets."""
+"""Human ratings of simplifications, by system, item and rater, and the analyses of them."""
 
+from plainly.people.rating_tables import RatingsLike, load, read_ratings, usual_dimension
 from plainly.people.ratings import Judgements, Rating, Ratings, Units
-from plainly.people.sources import RatingsLike, load, read_ratings, usual_dimension
 
 __all__ = ["Judgements", "Rating", "Ratings", "RatingsLike", "Units", "load", "read_ratings", "usual_dimension"]

@@ -1,19 +1,19 @@
 """Metrics against people: scores of exactly the outputs that were rated, their correlations with the ratings by output
 and by system, by dimension and by slice, and tests of which metric agrees better.
 
-One slice isolates simplicity: outputs that are fluent and keep the meaning (Cripwell et al. 2023). Where an output is
-broken, people call it hard as well, and a metric can then seem to measure simplicity by measuring fluency. On outputs
-that are all fluent and adequate it cannot.
+One slice isolates simplicity: outputs that are fluent and keep the meaning (Cripwell et al. 2023). Raters also call
+broken outputs hard, so a metric can seem to measure simplicity by measuring fluency. On outputs that are all fluent and
+adequate it cannot.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from functools import partial
+from itertools import combinations, product
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,9 @@ from plainly.core.metric import Better, Metrics
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
-from plainly.io.lines import read_lines
+from plainly.io.files import read_lines
 from plainly.io.tables import read_table
-from plainly.people.rating_tables import ROLES, judgements_of
+from plainly.people.rating_tables import ROLES, judgements_from
 from plainly.people.ratings import Judgements, Units
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Scores
@@ -36,34 +36,38 @@ from plainly.stats import correlate
 from plainly.stats.correlate import CorrelationDifference, correlation, pairwise_accuracy
 from plainly.stats.resample import Estimate, Floats, ratio
 
-# From how many systems on a correlation between them is tested: exchanging five gives no p-value below 2 / 2^5 = .06.
+# Fewer systems are not tested: exchanging five gives no p-value below 2 / 2^5 = .06.
 FEWEST_SYSTEMS = 6
 
 PERMUTATIONS = 5000
 
-# What studies call the dimensions that are held fixed or filtered by, the likeliest first.
+# Names of the dimensions that are held fixed or filtered by, the most common first.
 FLUENCY = ("fluency", "grammaticality")
 ADEQUACY = ("meaning", "adequacy", "meaning_preservation")
 
 Unit = Literal["item", "system"]
-Statistic = Literal["pearson", "spearman", "kendall", "accuracy", "partial"]
-_NAMES = ("Pearson", "Spearman", "Kendall tau-b", "pairwise accuracy", "partial Pearson")
-_TESTS = (
-    "Tests between metrics: by item believe permute-items, which exchanges items with all their outputs and speaks of "
-    "these systems; by system believe permute-systems, which exchanges systems. Williams' test is the literature's; it "
-    "takes all outputs for independent, and says too much where many are of one item."
-)
-_TURNED = "Signs are turned where lower is better: higher agrees better."
 Slicing = Literal["type", "simplicity"]
-STATISTICS: dict[Statistic, str] = dict(zip(get_args(Statistic), _NAMES, strict=True))
-
-
+Statistic = Literal["pearson", "spearman", "kendall", "accuracy", "partial"]
+STATISTICS: dict[Statistic, str] = {
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "kendall": "Kendall tau-b",
+    "accuracy": "pairwise accuracy",
+    "partial": "partial Pearson",
+}
+_TESTS = (
+    "Tests between metrics: by item rely on permute-items, which exchanges items with all their outputs and holds for "
+    "these systems; by system rely on permute-systems, which exchanges systems. Williams' test is common in the "
+    "literature; it treats all outputs as independent, so its p-values are too small where many outputs share an item."
+)
+_SIGNS = "Signs are reversed where lower is better, so that higher always means better agreement."
+_NAN = float("nan")
 Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class UnitScores:
-    """One metric on all units: rows that add up, the formula over their sums, and each unit's score."""
+    """One metric on all units: additive rows, the formula over their sums, and each unit's score."""
 
     name: str
     rows: Floats
@@ -73,17 +77,14 @@ class UnitScores:
     signature: str = ""
 
     @property
-    def turned(self) -> UnitScores:
-        """The same with the sign turned where lower is better: agreement with people is then positive."""
+    def higher_better(self) -> UnitScores:
+        """The same with the sign reversed where lower is better, so that agreement with people is positive."""
         if self.better != "lower":
             return self
         return replace(self, score=lambda totals: -self.score(totals), segments=-self.segments, better="higher")
 
-    def chosen(self, mask: Bools) -> UnitScores:
-        return replace(self, rows=self.rows[mask], segments=self.segments[mask])
-
     def by_system(self, units: Units) -> Floats:
-        """Each system's score; NaN without a unit."""
+        """Return each system's score; NaN without a unit."""
         scores = np.full(len(units.systems), np.nan)
         for system in np.unique(units.system):
             scores[system] = self.score(self.rows[units.system == system].sum(axis=0))
@@ -97,18 +98,21 @@ class MetricScores:
     units: Units
     metrics: Mapping[str, UnitScores]
     references: str = ""
-    remarks: tuple[Note, ...] = ()  # on the file that they were read from
+    remarks: tuple[Note, ...] = ()  # on the file of scores
 
     def __getitem__(self, name: str) -> UnitScores:
         return self.metrics[name]
 
     @property
-    def turned(self) -> MetricScores:
-        """All with higher as better, so that every sign in a table means the same."""
-        return replace(self, metrics={name: metric.turned for name, metric in self.metrics.items()})
+    def higher_better(self) -> MetricScores:
+        """All metrics with higher as better, so that every sign in a table has the same meaning."""
+        return replace(self, metrics={name: metric.higher_better for name, metric in self.metrics.items()})
 
-    def chosen(self, mask: Bools) -> MetricScores:
-        metrics = {name: metric.chosen(mask) for name, metric in self.metrics.items()}
+    def select(self, mask: Bools) -> MetricScores:
+        metrics = {
+            name: replace(metric, rows=metric.rows[mask], segments=metric.segments[mask])
+            for name, metric in self.metrics.items()
+        }
         return replace(self, units=self.units[mask], metrics=metrics)
 
 
@@ -120,97 +124,97 @@ def score_units(
     references: str | None = None,
     progress: Progress = no_progress,
 ) -> MetricScores:
-    """Measure the rated outputs, all in one pass: one item for each unit, with its source and references."""
+    """Measure the rated outputs in one pass: one item for each unit, with its source and references."""
     if not judgements.outputs:
         raise BadInput(
-            f"{judgements.name} holds ratings but not what was rated. Give a table with the columns source and output, "
-            "name the test set (test_set=), or give scores (scores=)."
+            f"{judgements.name} has ratings but no texts. Pass a table with the columns source and output, the name of "
+            "the test set (test_set=), or scores (scores=)."
         )
-    rated = list(zip(units.system_names, units.item_names, strict=True))
-    if missing := [pair for pair in rated if pair not in judgements.outputs]:
+    pairs = units.pairs
+    if missing := [pair for pair in pairs if pair not in judgements.outputs]:
         raise BadInput(
-            f"What {missing[0][0]!r} wrote for item {missing[0][1]!r} is not known; nor are {len(missing) - 1} others. "
-            "Give the outputs, or leave those systems out (systems=)."
+            f"The output of {missing[0][0]!r} for item {missing[0][1]!r} is missing, and {len(missing) - 1} others. "
+            "Add the outputs, or leave those systems out (systems=)."
         )
-    chosen = next(iter(judgements.references), "") if references is None else references
     if references and references not in judgements.references:
-        known = ", ".join(judgements.references) or "none"
-        raise BadInput(f"{judgements.name} has no references {references!r}. It has: {known}.")
-    of_items = judgements.references.get(chosen, {})
+        names = ", ".join(judgements.references) or "none"
+        raise BadInput(f"{judgements.name} has no references {references!r}. It has: {names}.")
+    name = next(iter(judgements.references), "") if references is None else references
+    by_item = judgements.references.get(name, {})
     evalset = EvalSet.of(
-        [judgements.sources.get(item, "") for _, item in rated],
-        references=[of_items[item] for _, item in rated] if of_items else None,
-        ids=[f"{system}\t{item}" for system, item in rated],
+        [judgements.sources.get(item, "") for _, item in pairs],
+        references=[by_item[item] for _, item in pairs] if by_item else None,
+        ids=[f"{system}\t{item}" for system, item in pairs],
         name=judgements.name,
     )
-    outputs = [judgements.outputs[pair] for pair in rated]
+    outputs = [judgements.outputs[pair] for pair in pairs]
     evaluation = evaluate(evalset, {"": outputs}, specs, sampling=None, progress=progress)[""]
-    return MetricScores(units, {spec: _unit_scores(spec, scores) for spec, scores in evaluation.items()}, chosen)
+    return MetricScores(units, {spec: _unit_scores(spec, scores) for spec, scores in evaluation.items()}, name)
 
 
 def _unit_scores(spec: str, scores: Scores) -> UnitScores:
-    metric = scores.metric
-    segments = scores.segments[metric.outputs[0]]
-    return UnitScores(
-        spec, scores.rows, lambda totals: metric.score(totals)[..., 0], segments, metric.better, str(scores.signature)
-    )
+    metric, segments = scores.metric, scores.segments[scores.metric.outputs[0]]
+
+    def score(totals: Floats) -> Floats:
+        return metric.score(totals)[..., 0]
+
+    return UnitScores(spec, scores.rows, score, segments, metric.better, str(scores.signature))
 
 
 def read_scores(units: Units, path: str | Path, *, metrics: Sequence[str] = ()) -> MetricScores:
-    """Scores from a table with the columns system, item (or id) and one for each metric; a system's is their mean."""
-    table = judgements_of(read_table(path), name=str(path))
-    pairs = list(zip(units.system_names, units.item_names, strict=True))
+    """Read scores from a table with the columns system, item (or id) and one for each metric; systems get means."""
+    table = judgements_from(read_table(path), name=str(path))
     columns = {}
     for name in metrics or table.dimensions:
         means = dict(zip(product(table.systems, table.items), table[name].means.ravel(), strict=True))
-        values = np.array([means.get(pair, np.nan) for pair in pairs], dtype=float)
+        values = np.array([means.get(pair, np.nan) for pair in units.pairs], dtype=float)
         if np.isnan(values).all():
-            missing = f"{path} has no score {name!r} for any rated output"
-            raise BadInput(f"{missing}: do its systems and items have the names?")
+            raise BadInput(
+                f"{path} has no score {name!r} for any rated output. Use the names of systems and items in the ratings."
+            )
         columns[name] = mean_metric(name, values)
     return MetricScores(units, columns, str(path), table.remarks)
 
 
 def mean_metric(name: str, values: Floats, *, better: Better = "higher") -> UnitScores:
-    """A metric of which only each output's score is known; a system's score is their mean."""
+    """Return a metric known only by the scores of outputs; a system's score is their mean."""
     defined = ~np.isnan(values)
     rows = np.stack([np.where(defined, values, 0.0), defined.astype(float)], axis=1)
     return UnitScores(name, rows, lambda totals: ratio(totals[..., 0], totals[..., 1]), values, better)
 
 
 def with_test_set(judgements: Judgements, name: str, *, progress: Progress = no_progress) -> Judgements:
-    """The judgements with the texts of a named set, and with the published outputs of the systems that have none."""
-    known = {system for system, _ in judgements.outputs}
-    missing = [system for system in data.system_names(name) if system in judgements.systems and system not in known]
-    outputs = data.outputs_of(name, missing, progress=progress)
+    """Add the texts of a named set to judgements, and the published outputs of systems that have none."""
+    missing = (set(judgements.systems) - {system for system, _ in judgements.outputs}) & set(data.system_names(name))
+    outputs = data.outputs_of(name, sorted(missing), progress=progress)
     return with_texts(judgements, data.load(name, progress=progress), outputs)
 
 
 def with_texts(judgements: Judgements, evalset: EvalSet, outputs: Mapping[str, Sequence[str]]) -> Judgements:
-    """The judgements with the texts of an evaluation set whose ids are the rated items."""
-    place = {identifier: at for at, identifier in enumerate(evalset.ids)}
-    if unknown := [item for item in judgements.items if item not in place]:
+    """Add the texts of an evaluation set, whose ids are the rated items, to judgements."""
+    rows = {identifier: row for row, identifier in enumerate(evalset.ids)}
+    if unknown := [item for item in judgements.items if item not in rows]:
         raise BadInput(
             f"Item {unknown[0]!r} was rated but is not in {evalset.name or 'the test set'}, nor are {len(unknown) - 1} "
             f"other rated items. Its ids go from {evalset.ids[0]!r} to {evalset.ids[-1]!r}."
         )
-    at = {item: place[item] for item in judgements.items}
-    references = {item: evalset.references[row] for item, row in at.items()} if evalset.references else {}
-    written = {(system, item): texts[row] for system, texts in outputs.items() for item, row in at.items()}
+    by_item = {item: rows[item] for item in judgements.items}
+    references = {item: evalset.references[row] for item, row in by_item.items()} if evalset.references else {}
+    texts = {(system, item): lines[row] for system, lines in outputs.items() for item, row in by_item.items()}
     return replace(
         judgements,
-        sources={item: evalset.sources[row] for item, row in at.items()},
+        sources={item: evalset.sources[row] for item, row in by_item.items()},
         references={evalset.name or "references": references} if references else {},
-        outputs={**judgements.outputs, **written},
+        outputs={**judgements.outputs, **texts},
     )
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which outputs to keep: those whose mean rating on every dimension is high enough.
+    """A filter that keeps outputs whose mean rating on every dimension is high enough.
 
     ``unit="sd"``: at least ``threshold`` standard deviations above the mean of all rated outputs. ``unit="points"``: at
-    least ``threshold`` itself. Outputs of ``without_sources`` (a metric's training data, say) are left out as well.
+    least ``threshold`` itself. Outputs for ``without_sources`` (for example a metric's training data) are left out too.
     """
 
     dimensions: tuple[str, ...] = ("fluency_zscore", "meaning_zscore")
@@ -228,34 +232,33 @@ class Filter:
         unit: Literal["sd", "points"] = "sd",
         without_sources: str | Collection[str] = (),
     ) -> Filter:
-        """A filter by the named dimensions, or by fluency and meaning as these judgements call them.
+        """Filter by the named dimensions, or else by those of fluency and meaning.
 
-        ``without_sources`` is a collection of texts, a file with one a line, or a card of ratings that has them.
+        ``without_sources`` is a collection of texts, a file with one per line, or a card of ratings with sources.
         """
-        names = tuple(dimensions) or (*_first(judgements, FLUENCY), *_first(judgements, ADEQUACY))
+        names = tuple(dimensions) or _fluency_and_meaning(judgements, ("_zscore", ""))
         if not names:
             raise BadInput(
                 f"{judgements.name} has no dimension like fluency or meaning. Name some: --filter-by A,B, or "
                 "Filter.of(…, dimensions=…)."
             )
-        sources = _sources(without_sources) if isinstance(without_sources, str) and without_sources else without_sources
-        return cls(names, threshold, unit, sources)
+        if isinstance(without_sources, str) and without_sources:
+            without_sources = _read_sources(without_sources)
+        return cls(names, threshold, unit, without_sources)
 
-    def mask(self, judgements: Judgements, units: Units) -> npt.NDArray[np.bool_]:
+    def mask(self, judgements: Judgements, units: Units) -> Bools:
         if self.unit not in ("sd", "points"):
             raise BadInput(f"The unit of a filter's threshold is sd or points, not {self.unit!r}.")
-        kept = np.ones(len(units), dtype=bool)
+        mask = np.ones(len(units), dtype=bool)
         for values in (judgements.human(dimension, units) for dimension in self.dimensions):
-            in_points = self.unit == "points"
-            kept &= values >= (self.threshold if in_points else np.nanmean(values) + self.threshold * np.nanstd(values))
+            in_sd = self.unit == "sd"
+            mask &= values >= (np.nanmean(values) + self.threshold * np.nanstd(values) if in_sd else self.threshold)
         if self.without_sources:
             if not judgements.sources:
-                raise BadInput(
-                    f"{judgements.name} does not say what the sources were, so none can be left out by text."
-                )
-            banned = {_folded(source) for source in self.without_sources}
-            kept &= np.array([_folded(judgements.sources[item]) not in banned for item in units.item_names], dtype=bool)
-        return kept
+                raise BadInput(f"{judgements.name} has no sources, so none can be left out. Add a column 'source'.")
+            keys = set(map(_letters, self.without_sources))
+            mask &= np.array([_letters(judgements.sources[item]) not in keys for item in units.item_names], dtype=bool)
+        return mask
 
     def __str__(self) -> str:
         above = f"mean + {self.threshold:g} sd" if self.unit == "sd" else f"{self.threshold:g}"
@@ -263,12 +266,13 @@ class Filter:
         return f"{' and '.join(self.dimensions)} ≥ {above}{without}"
 
 
-def _first(judgements: Judgements, names: Sequence[str]) -> list[str]:
-    """The first of these dimensions that was rated, as z-scores if there are any."""
-    return [form for name in names for form in (f"{name}_zscore", name) if form in judgements][:1]
+def _fluency_and_meaning(judgements: Judgements, suffixes: Sequence[str]) -> tuple[str, ...]:
+    """Return the first dimension of fluency and the first of meaning that were rated, with one of the suffixes."""
+    forms = ([name + suffix for name in names for suffix in suffixes] for names in (FLUENCY, ADEQUACY))
+    return tuple(name for names in forms for name in [name for name in names if name in judgements][:1])
 
 
-def _sources(name: str) -> frozenset[str]:
+def _read_sources(name: str) -> frozenset[str]:
     if Path(name).exists():
         return frozenset(read_lines(name))
     table = data.table(name)
@@ -278,8 +282,8 @@ def _sources(name: str) -> frozenset[str]:
     raise BadInput(f"{name} has no column of sources.")
 
 
-def _folded(text: str) -> str:
-    """Letters and digits alone: the same sentence may be tokenised and cased in another way elsewhere."""
+def _letters(text: str) -> str:
+    """Return letters and digits alone: the same sentence may be tokenised and cased differently elsewhere."""
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
@@ -299,27 +303,26 @@ def correlate_metrics(
 ) -> MetricCorrelations:
     """Correlate metric scores, a set for each set of references, with ratings; ``subset`` adds a slice.
 
-    The partial correlation holds ``control`` fixed (default: fluency and adequacy where they were rated). Scores of
-    which lower is better are turned round. By item, intervals draw items, each with the outputs of all systems; by
-    system, systems are the sample: intervals and p-values are over them, and with too few there are none.
+    The partial correlation holds ``control`` fixed (default: fluency and adequacy where they were rated). Signs are
+    reversed where lower is better. By item, intervals draw items, each with the outputs of all systems; by system,
+    intervals and p-values are over systems, and there are none with too few systems.
     """
     rows: list[MetricCorrelation] = []
     pairs: list[MetricPair] = []
-    sliced = [
+    parts = [
         part
-        for of_references in scores
-        for dimension in dimensions
-        for part in _slices(judgements, of_references.turned, dimension, subset, slices)
+        for by_references, dimension in product(scores, dimensions)
+        for part in _slices(judgements, by_references.higher_better, dimension, subset, slices)
     ]
-    total = sum(len(part.scores.metrics) for part in sliced)
+    total = sum(len(part.scores.metrics) for part in parts)
     with progress("correlating", total=total, unit="metrics") as tell:
-        for part in sliced:
-            fixed = _controls(judgements, part.dimension) if control is None else control
+        for part in parts:
+            held = _controls(judgements, part.dimension) if control is None else control
             for metric in part.scores.metrics.values():
                 if "item" in units:
                     rows.extend(_by_item(part, metric, statistics, sampling))
-                    if fixed and "partial" in statistics:
-                        rows.append(_held_fixed(part, metric, fixed, sampling))
+                    if held and "partial" in statistics:
+                        rows.append(_partial_row(part, metric, held, sampling))
                 if "system" in units and not part.name.startswith("type="):
                     rows.extend(_by_system(part, metric, statistics, sampling))
                 tell(1)
@@ -327,16 +330,16 @@ def correlate_metrics(
                 pairs.extend(_metric_pairs(part, units, sampling))
     among = {
         (first.name, second.name): correlation(first.segments, second.segments)
-        for first, second in itertools.combinations(scores[0].turned.metrics.values(), 2)
+        for first, second in combinations(scores[0].higher_better.metrics.values(), 2)
     }
-    asked = (judgements, sampling, tuple(scores), tuple(dimensions))
-    sizes = {part.name: len(part.scores.units) for part in sliced}
-    return MetricCorrelations(*asked, tuple(rows), tuple(pairs), among, sizes, str(subset) if subset else "")
+    subject = (judgements, sampling, tuple(scores), tuple(dimensions))
+    sizes = {part.name: len(part.scores.units) for part in parts}
+    return MetricCorrelations(*subject, tuple(rows), tuple(pairs), among, sizes, str(subset) if subset else "")
 
 
 @dataclass(frozen=True)
 class _Slice:
-    """Some of the rated outputs: what metrics and people say of them."""
+    """Some of the rated outputs, with the scores of metrics and the ratings of people."""
 
     judgements: Judgements
     dimension: str
@@ -354,14 +357,14 @@ class _Slice:
 def _slices(
     judgements: Judgements, scores: MetricScores, dimension: str, subset: Filter | None, slices: Sequence[Slicing]
 ) -> list[_Slice]:
-    """All rated outputs, the filtered ones, each type of system, each third by perceived simplicity."""
+    """Return slices: all rated outputs, the filtered ones, each type of system, each third by perceived simplicity."""
     human = judgements.human(dimension, scores.units)
     masks = {"all": ~np.isnan(human)}
     if subset is not None:
         masks["filtered"] = subset.mask(judgements, scores.units)
     if "type" in slices:
         if not judgements.types:
-            raise BadInput(f"{judgements.name} does not say of what type its systems are (a column 'type').")
+            raise BadInput(f"{judgements.name} has no types of systems. Add a column 'type'.")
         types = np.array([judgements.types.get(system, "") for system in scores.units.system_names], dtype=object)
         masks |= {f"type={name or 'not given'}": types == name for name in sorted(set(types))}
     if "simplicity" in slices:
@@ -369,8 +372,8 @@ def _slices(
         masks[f"{dimension}=low"] = human <= low
         masks[f"{dimension}=middle"] = (human > low) & (human <= high)
         masks[f"{dimension}=high"] = human > high
-    chosen = {name: mask & masks["all"] for name, mask in masks.items()}
-    return [_Slice(judgements, dimension, name, scores.chosen(mask), human[mask]) for name, mask in chosen.items()]
+    masks = {name: mask & masks["all"] for name, mask in masks.items()}
+    return [_Slice(judgements, dimension, name, scores.select(mask), human[mask]) for name, mask in masks.items()]
 
 
 def _by_item(
@@ -389,90 +392,83 @@ def _by_item(
         yield part.row(metric, "item", "accuracy", right.estimate, detail=detail)
 
 
-def _held_fixed(part: _Slice, metric: UnitScores, fixed: Sequence[str], sampling: Sampling) -> MetricCorrelation:
-    """The partial correlation: what is left when the ``fixed`` dimensions are held so."""
-    controls = np.stack([part.judgements.human(name, part.scores.units) for name in fixed], axis=1)
-    kept = ~(np.isnan(metric.segments) | np.isnan(part.human) | np.isnan(controls).any(axis=1))
-    x, y, z = metric.segments[kept], part.human[kept], controls[kept]
-    value = float(correlate.partial(x, y, z)[0]) if kept.sum() > len(fixed) + 2 else float("nan")
-    weights = correlate.draws(len(x), groups=part.scores.units[kept].item_names, sampling=sampling)
-    drawn = correlate.partial(x, y, z, weights=weights) if len(weights) and not np.isnan(value) else np.empty(0)
-    estimate = correlate.percentile(value, drawn, sampling=sampling, n=len(x), unit="groups")
-    p_value, p_drawn = correlate.t_test(value, df=len(x) - 2 - len(fixed)), correlate.drawn_p_value(drawn)
-    detail = f"given {', '.join(fixed)}"
+def _partial_row(part: _Slice, metric: UnitScores, control: Sequence[str], sampling: Sampling) -> MetricCorrelation:
+    """Return the partial correlation, with the ``control`` dimensions held constant."""
+    controls = np.stack([part.judgements.human(name, part.scores.units) for name in control], axis=1)
+    mask = ~(np.isnan(metric.segments) | np.isnan(part.human) | np.isnan(controls).any(axis=1))
+    x, y, z = metric.segments[mask], part.human[mask], controls[mask]
+    value = float(correlate.partial(x, y, z)[0]) if mask.sum() > len(control) + 2 else _NAN
+    weights = correlate.draw_weights(len(x), groups=part.scores.units[mask].item_names, sampling=sampling)
+    draws = correlate.partial(x, y, z, weights=weights) if len(weights) and not np.isnan(value) else np.empty(0)
+    estimate = correlate.percentile_interval(value, draws, sampling=sampling, n=len(x), unit="groups")
+    p_value, p_drawn = correlate.t_test(value, df=len(x) - 2 - len(control)), correlate.drawn_p_value(draws)
+    detail = f"given {', '.join(control)}"
     return part.row(metric, "item", "partial", estimate, p_value=p_value, p_drawn=p_drawn, detail=detail)
 
 
 def _by_system(
     part: _Slice, metric: UnitScores, statistics: Sequence[Statistic], sampling: Sampling
 ) -> Iterator[MetricCorrelation]:
-    """Correlation of system scores with systems' mean ratings; the systems are the sample."""
+    """Correlate systems' scores with their mean ratings; the systems are the sample."""
     units = part.scores.units
     present = np.unique(units.system)
-    ours, theirs = metric.by_system(units)[present], system_means(part.human, units)[present]
-    both = ~np.isnan(ours + theirs)
-    ours, theirs, n = ours[both], theirs[both], int(both.sum())
+    scores, means = metric.by_system(units)[present], system_means(part.human, units)[present]
+    both = ~np.isnan(scores + means)
+    scores, means, n = scores[both], means[both], int(both.sum())
+    no_interval = f"no interval: fewer than {FEWEST_SYSTEMS}"
     rng = np.random.default_rng(sampling.seed)
     for kind in (kind for kind in correlate.KINDS if kind in statistics):
-        value = correlation(ours, theirs, kind=kind)
-        if n < FEWEST_SYSTEMS:
-            yield part.row(metric, "system", kind, _bare(value, n, sampling))
-            continue
-        estimate = correlate.over_units(value, kind=kind, n=n, level=sampling.level, unit="systems")
-        p = correlate.permutation_p_value(ours, theirs, kind=kind, permutations=PERMUTATIONS, rng=rng)
+        value = correlation(scores, means, kind=kind)
+        estimate, p = Estimate(value, _NAN, _NAN, sampling.level, n, no_interval), _NAN
+        if n >= FEWEST_SYSTEMS:
+            estimate = correlate.fisher_interval(value, kind=kind, n=n, level=sampling.level, unit="systems")
+            p = correlate.permutation_p_value(scores, means, kind=kind, permutations=PERMUTATIONS, rng=rng)
         yield part.row(metric, "system", kind, estimate, p_value=p)
     if "accuracy" in statistics:
-        right = pairwise_accuracy(ours, theirs, calibrate=False, sampling=None)
+        right = pairwise_accuracy(scores, means, calibrate=False, sampling=None)
         estimate = replace(right.estimate, level=sampling.level)
         yield part.row(metric, "system", "accuracy", estimate, detail=f"{right.pairs} pairs")
 
 
-def _bare(value: float, n: int, sampling: Sampling) -> Estimate:
-    return Estimate(value, float("nan"), float("nan"), sampling.level, n, f"no interval: fewer than {FEWEST_SYSTEMS}")
-
-
 def system_means(human: Floats, units: Units) -> Floats:
-    """The mean rating of each system, as ``UnitScores.by_system`` has its scores; NaN where no output was rated."""
-    return np.round(mean_metric("human", human).by_system(units), 10)  # Means equal on paper must tie.
+    """Return the mean rating of each system, in the order of ``UnitScores.by_system``; NaN if no output was rated."""
+    return np.round(mean_metric("human", human).by_system(units), 10)  # Equal means must tie despite rounding errors.
 
 
 def _metric_pairs(part: _Slice, units: Sequence[Unit], sampling: Sampling) -> Iterator[MetricPair]:
-    """Tests of whether one metric correlates better than another: Williams', and by exchanging the metrics' scores.
+    """Test whether one metric correlates better than another, by Williams' test and by exchanging their scores.
 
-    What is exchanged is what the claim is about: items with all their outputs, or systems.
+    Scores are exchanged for items with all their outputs, or for systems, whichever the claim is about.
     """
-    rated = part.scores.units
-    means = system_means(part.human, rated)
-    for first, second in itertools.combinations(part.scores.metrics.values(), 2):
-        rng = np.random.default_rng(sampling.seed)
+    outputs = part.scores.units
+    means = system_means(part.human, outputs)
+    for first, second in combinations(part.scores.metrics.values(), 2):
+        exchange = partial(correlate.exchange_test, permutations=PERMUTATIONS, rng=np.random.default_rng(sampling.seed))
         tests: list[tuple[Unit, CorrelationDifference]] = []
         if "item" in units:
             scores = (part.human, first.segments, second.segments)
-            exchanged = correlate.exchange(*scores, permutations=PERMUTATIONS, rng=rng, groups=rated.item_names)
-            tests += [("item", correlate.williams(*scores)), ("item", exchanged)]
+            both = (correlate.williams_test(*scores), exchange(*scores, groups=outputs.item_names))
+            tests += [("item", test) for test in both]
         if "system" in units:
-            scores = (means, first.by_system(rated), second.by_system(rated))
-            exchanged = correlate.exchange(*scores, permutations=PERMUTATIONS, rng=rng, unit="systems")
-            for test in (correlate.williams(*scores), exchanged):
-                tests.append(("system", test if test.n >= FEWEST_SYSTEMS else test.untested))
+            scores = (means, first.by_system(outputs), second.by_system(outputs))
+            both = (correlate.williams_test(*scores), exchange(*scores, unit="systems"))
+            tests += [("system", test if test.n >= FEWEST_SYSTEMS else test.without_p_value) for test in both]
         for unit, difference in tests:
             yield MetricPair(part.dimension, unit, part.name, first.name, second.name, difference)
 
 
 def _controls(judgements: Judgements, dimension: str) -> tuple[str, ...]:
-    """Fluency and adequacy, in the same form (z-scores or not) as the dimension, where they were rated."""
+    """Return fluency and adequacy, in the same form (z-scores or not) as the dimension, where they were rated."""
     if dimension.startswith((*FLUENCY, *ADEQUACY)):
         return ()
-    suffix = "_zscore" if dimension.endswith("_zscore") else ""
-    controls = [[name + suffix for name in names if name + suffix in judgements][:1] for names in (FLUENCY, ADEQUACY)]
-    return tuple(name for names in controls for name in names)
+    return _fluency_and_meaning(judgements, ["_zscore" if dimension.endswith("_zscore") else ""])
 
 
 @dataclass(frozen=True)
 class MetricCorrelation:
-    """One statistic of a metric against a dimension, on one slice of outputs; signs are turned where lower is better.
+    """One statistic of a metric against a dimension, on one slice of outputs; signs are reversed if lower is better.
 
-    By item ``p_value`` is the textbook's and ``p_drawn`` from draws of items with all their outputs; between systems
+    By item, ``p_value`` is the textbook's and ``p_drawn`` from draws of items with all their outputs; by system,
     ``p_value`` is from permutations of the systems.
     """
 
@@ -483,28 +479,25 @@ class MetricCorrelation:
     references: str
     statistic: Statistic
     estimate: Estimate
-    p_value: float = float("nan")
+    p_value: float = _NAN
     detail: str = ""
-    p_drawn: float = float("nan")
+    p_drawn: float = _NAN
 
     @property
     def p(self) -> float:
-        """The p-value to go by: from the draws where there are any."""
+        """The p-value to rely on: from the draws if there are any."""
         return self.p_value if np.isnan(self.p_drawn) else self.p_drawn
 
     def record(self) -> Record:
-        place = {"metric": self.metric, **_place(self), "references": self.references, "statistic": self.statistic}
+        subject = {"metric": self.metric, "dimension": self.dimension, "level": self.unit, "slice": self.slice}
+        statistic = {"references": self.references, "statistic": self.statistic, **self.estimate.record()}
         p_values = {"p_value": self.p_value, "p_drawn": self.p_drawn}
-        return {**place, **self.estimate.record(), **p_values, "detail": self.detail or None}
-
-    def cell(self) -> str:
-        stars = "**" if self.p < 0.01 else "*" if self.p < 0.05 else ""
-        return str(self.estimate) + stars
+        return {**subject, **statistic, **p_values, "detail": self.detail or None}
 
 
 @dataclass(frozen=True)
 class MetricPair:
-    """Whether one metric correlates better than another with a dimension; signs are turned where lower is better."""
+    """A test of whether one metric correlates better than another; signs are reversed if lower is better."""
 
     dimension: str
     unit: Unit
@@ -515,20 +508,18 @@ class MetricPair:
 
     def record(self) -> Record:
         test = self.difference
+        subject = {"dimension": self.dimension, "level": self.unit, "slice": self.slice}
         correlations = {"first_correlation": test.first, "second_correlation": test.second}
-        tested = {"difference": test.difference, "p_value": test.p_value, "test": test.test, "n": test.n}
-        return {**_place(self), "first": self.first, "second": self.second, **correlations, **tested}
-
-
-def _place(row: MetricCorrelation | MetricPair) -> Record:
-    return {"dimension": row.dimension, "level": row.unit, "slice": row.slice}
+        result = {"difference": test.difference, "p_value": test.p_value, "test": test.test, "n": test.n}
+        return {**subject, "first": self.first, "second": self.second, **correlations, **result}
 
 
 @dataclass(frozen=True, repr=False)
 class MetricCorrelations(Result):
     """Metrics against people: rows of correlations, tests between metrics, metrics against each other.
 
-    ``slices`` says how many outputs each has, ``filtered`` how one was chosen; ``scores`` are by set of references.
+    ``slices`` has the number of outputs of each slice, ``filter_text`` the filter in words; ``scores`` has an entry for
+    each set of references.
     """
 
     judgements: Judgements
@@ -539,15 +530,15 @@ class MetricCorrelations(Result):
     pairs: tuple[MetricPair, ...]
     metric_metric: Mapping[tuple[str, str], float]
     slices: Mapping[str, int]
-    filtered: str = ""
+    filter_text: str = ""
 
-    def row(self, metric: str, statistic: Statistic = "pearson", **wanted: str) -> MetricCorrelation:
-        """The first row with these properties (unit="item", slice="all" …); an error where there is none."""
-        wanted = {"metric": metric, "statistic": statistic, "unit": "item", "slice": "all", **wanted}
+    def row(self, metric: str, statistic: Statistic = "pearson", **properties: str) -> MetricCorrelation:
+        """Return the first row with these properties (unit="item", slice="all" …); raise if there is none."""
+        properties = {"metric": metric, "statistic": statistic, "unit": "item", "slice": "all", **properties}
         for row in self.rows:
-            if all(getattr(row, key) == value for key, value in wanted.items()):
+            if properties.items() <= vars(row).items():
                 return row
-        raise BadInput(f"There is no correlation with {wanted}.")
+        raise BadInput(f"There is no correlation with {properties}.")
 
     def records(self) -> list[Record]:
         return [row.record() for row in self.rows]
@@ -556,7 +547,7 @@ class MetricCorrelations(Result):
         return {
             **self.judgements.summary(self.sampling),
             "slices": dict(self.slices),
-            "filter": self.filtered or None,
+            "filter": self.filter_text or None,
             "correlations": self.records(),
             "comparisons": [pair.record() for pair in self.pairs],
             "metric_metric": [
@@ -569,16 +560,11 @@ class MetricCorrelations(Result):
         }
 
     def tables(self) -> list[Table]:
-        """A table for each dimension, unit, slice and set of references; then tests; then metrics among themselves."""
+        """Return a table for each dimension, unit, slice and set of references, then tests, then metrics by metrics."""
         groups: dict[tuple[str, str, str, str], list[MetricCorrelation]] = {}
         for row in self.rows:
             groups.setdefault((row.unit, row.dimension, row.slice, row.references), []).append(row)
-        tests = [self._pairs_table()] if self.pairs else []
-        among = [self._metrics_table()] if self.metric_metric else []
-        return [*map(_statistics_table, groups.values()), *tests, *among]
-
-    def _pairs_table(self) -> Table:
-        rows = tuple(
+        tests = tuple(
             (
                 pair.first,
                 pair.second,
@@ -591,78 +577,74 @@ class MetricCorrelations(Result):
             for pair in self.pairs
         )
         header = ("metric A", "metric B", "unit", "dimension", "r of A", "r of B", "p", "test")
-        caption = f"Does A correlate better than B? {_TURNED}"
-        return Table(header, rows, caption=caption, text_columns=frozenset({0, 1, 2, 3, 7}))
-
-    def _metrics_table(self) -> Table:
         names = list(self.scores[0].metrics)
-        values = {frozenset(pair): value for pair, value in self.metric_metric.items()}
-        rows = tuple(
-            (row, *("" if row == name else number(values[frozenset((row, name))]) for name in names)) for row in names
-        )
-        return Table(("Pearson", *names), rows, caption=f"Metrics against each other, by output. {_TURNED}")
+        values = {frozenset(pair): number(value) for pair, value in self.metric_metric.items()}
+        among = tuple((row, *(values.get(frozenset((row, name)), "") for name in names)) for row in names if values)
+        further = [
+            Table(header, tests, f"Does A correlate better than B? {_SIGNS}", text_columns=frozenset({0, 1, 2, 3, 7})),
+            Table(("Pearson", *names), among, f"Metrics against each other, by output. {_SIGNS}"),
+        ]
+        return [*map(_statistics_table, groups.values()), *(table for table in further if table.rows)]
 
     def notes(self) -> list[Note]:
         lines = [
             "Spearman's rho (ties share a rank); Kendall's tau-b; pairwise accuracy after tie calibration. "
             "* p < .05, ** p < .01.",
-            *(
-                _how_sure(unit, rows)
-                for unit in get_args(Unit)
-                if (rows := [row for row in self.rows if row.unit == unit])
-            ),
+            *_uncertainty_notes(self.rows),
         ]
         if self.pairs:
             lines.append(_TESTS)
-        if any(pair.difference.n < self._rated(pair) for pair in self.pairs):
+        if any(
+            pair.difference.n < self.row(name, unit=pair.unit, slice=pair.slice, dimension=pair.dimension).estimate.n
+            for pair in self.pairs
+            for name in (pair.first, pair.second)
+        ):
             lines.append("Two metrics are compared on the outputs for which both are defined.")
-        if self.filtered:
-            lines.append(f"filtered: {self.filtered}.")
-        fixed = [row.detail for row in self.rows if row.statistic == "partial"]
-        lines += [f"Partial correlations are {detail}." for detail in fixed[:1] if detail]
-        read = [remark for scores in self.scores for remark in scores.remarks]
+        if self.filter_text:
+            lines.append(f"filtered: {self.filter_text}.")
+        details = [row.detail for row in self.rows if row.statistic == "partial"]
+        lines += [f"Partial correlations are {detail}." for detail in details[:1] if detail]
+        remarks = [remark for scores in self.scores for remark in scores.remarks]
         few = self.judgements.few_items() if any(row.unit == "item" for row in self.rows) else []
-        return [*self.judgements.remarks, *read, *map(Note, lines), *few]
-
-    def _rated(self, pair: MetricPair) -> int:
-        """On how many units the two metrics of a pair are correlated in the tables above."""
-        return max(self.row(name, unit=pair.unit, slice=pair.slice, dimension=pair.dimension).estimate.n
-                   for name in (pair.first, pair.second))  # fmt: skip
+        return [*self.judgements.remarks, *remarks, *map(Note, lines), *few]
 
 
-def _how_sure(unit: Unit, rows: Sequence[MetricCorrelation]) -> str:
-    """What the brackets and stars of a unit are, and why some are not there."""
-    if unit == "item":
-        drawn = f"{rows[0].estimate.level:.0%} {rows[0].estimate.method}"
-        return f"By item, in brackets: {drawn}; items are drawn with all their outputs, for stars too."
-    correlations = [row for row in rows if row.statistic != "accuracy"]
-    tested = [row for row in correlations if row.estimate.n >= FEWEST_SYSTEMS]
+def _uncertainty_notes(rows: Sequence[MetricCorrelation]) -> Iterator[str]:
+    """Explain the brackets and stars of each unit, and why some correlations have none."""
+    if estimate := next((row.estimate for row in rows if row.unit == "item"), None):
+        method = f"{estimate.level:.0%} {estimate.method}"
+        yield f"By item, in brackets: {method}; items are drawn with all their outputs, also for the stars."
+    correlations = [row.estimate for row in rows if row.unit == "system" and row.statistic != "accuracy"]
+    with_interval = [estimate for estimate in correlations if estimate.n >= FEWEST_SYSTEMS]
     parts = []
-    if tested:
+    if with_interval:
         parts.append(
-            f"By system, in brackets: {tested[0].estimate.level:.0%} intervals over systems (Fisher's z, which suits "
-            "systems that scatter normally; with outliers believe ranks); stars are from permutations of the systems. "
-            "A perfect correlation has no interval."
+            f"By system, in brackets: {with_interval[0].level:.0%} intervals over systems (Fisher's z, for systems "
+            "that scatter normally; with outliers rely on ranks); stars are from permutations of the systems. A "
+            "perfect correlation has no interval."
         )
-    if len(tested) < len(correlations):
+    if len(with_interval) < len(correlations):
         parts.append(
-            f"Correlations of fewer than {FEWEST_SYSTEMS} systems have no interval, no p-value and no stars: so few "
-            "cannot show one."
+            f"Correlations of fewer than {FEWEST_SYSTEMS} systems have no interval, no p-value and no stars: there are "
+            "too few systems to show one."
         )
-    return " ".join(parts)
+    if parts:
+        yield " ".join(parts)
 
 
 def _statistics_table(rows: list[MetricCorrelation]) -> Table:
-    """Rows of one dimension, unit, slice and set of references: metrics down, statistics across."""
+    """Tabulate rows of one dimension, unit, slice and set of references: metrics down, statistics across."""
     statistics = dict.fromkeys(row.statistic for row in rows)
-    metrics = dict.fromkeys(row.metric for row in rows)
-    cells = {(row.metric, row.statistic): row.cell() for row in rows}
+    cells: dict[str, dict[str, str]] = {}
+    for row in rows:
+        stars = "**" if row.p < 0.01 else "*" if row.p < 0.05 else ""
+        cells.setdefault(row.metric, {})[row.statistic] = f"{row.estimate}{stars}"
     first = rows[0]
-    what = f"{max(row.estimate.n for row in rows)} {'systems' if first.unit == 'system' else 'outputs'}"
-    chosen = f", {first.slice}" if first.slice != "all" else ""
-    against = f", references {first.references}" if first.references else ""
+    size = f"{max(row.estimate.n for row in rows)} {'systems' if first.unit == 'system' else 'outputs'}"
+    part = f", {first.slice}" if first.slice != "all" else ""
+    references = f", references {first.references}" if first.references else ""
     return Table(
         ("metric", *(STATISTICS[name] for name in statistics)),
-        tuple((metric, *(cells.get((metric, name), "") for name in statistics)) for metric in metrics),
-        caption=f"{first.dimension} by {first.unit}: {what}{chosen}{against}. {_TURNED}",
+        tuple((metric, *(row.get(name, "") for name in statistics)) for metric, row in cells.items()),
+        caption=f"{first.dimension} by {first.unit}: {size}{part}{references}. {_SIGNS}",
     )

@@ -1,29 +1,27 @@
-"""``plainly.meta``: does a metric agree with people, do people agree with each other, what do dimensions cost?"""
+"""Meta-evaluation: do metrics agree with people, do people agree with each other, how do dimensions trade off?"""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from plainly.core.errors import BadInput
+from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import number, p_value
+from plainly.core.formatting import interval, number, p_value
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
 from plainly.core.registry import split_specs
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
-from plainly.metrics.evidence import for_methods, is_ours
-from plainly.people.agreement import RaterAgreement, rated_by_several
-from plainly.people.agreement import agreement as rater_agreement
+from plainly.metrics.evidence import describe_for_methods, uses_shipped_model
 from plainly.people.correlations import (
     Filter,
     MetricCorrelations,
-    MetricScores,
     Slicing,
     Unit,
     correlate_metrics,
@@ -31,23 +29,189 @@ from plainly.people.correlations import (
     score_units,
     with_test_set,
 )
-from plainly.people.ratings import Judgements, Units
-from plainly.people.sources import RatingsLike, read_ratings, usual_dimension
+from plainly.people.rating_tables import RatingsLike, read_ratings, usual_dimension
+from plainly.people.ratings import Judgements, Ratings, Units
 from plainly.scoring.evaluate import resolve_metrics
+from plainly.stats import agreement as coefficients
+from plainly.stats.agreement import FEWEST, AlphaDistance, Distance, IccModel, Rater, ResampledKappa, reliability
 from plainly.stats.correlate import Correlation, correlate
-from plainly.stats.resample import Floats, ratio
+from plainly.stats.resample import Estimate, Floats, ratio
 
-# The paper warns of relations that explain a fifth of the variance, and mentions one that explains .07.
+# Share of variance: Schwarzer and Kauchak (2018) warn of relations that explain a fifth, and mention one of .07.
 WORTH_A_WARNING = 0.05
 UnitChoice = Literal["items", "systems", "both"]
 _UNITS: dict[str, tuple[Unit, ...]] = {"items": ("item",), "systems": ("system",), "both": ("item", "system")}
+# Kappa counts how often raters choose the same point, which is not informative on a scale of a hundred points.
+_MOST_POINTS = 20
+
+
+@dataclass(frozen=True)
+class DimensionAgreement:
+    """Agreement on one dimension; ``coefficients`` by name, NaN where undefined."""
+
+    dimension: str
+    outputs: int
+    raters: int
+    ratings: int
+    standard_deviation: float
+    coefficients: dict[str, Estimate]
+    resampled_kappa: ResampledKappa
+    raters_by_reliability: list[Rater]
+
+    def records(self) -> list[Record]:
+        return [{"name": name, **estimate.record()} for name, estimate in self.coefficients.items()]
+
+
+@dataclass(frozen=True, repr=False)
+class RaterAgreement(Result):
+    """Agreement on each dimension with several raters, and the raters who deviate."""
+
+    judgements: Judgements
+    sampling: Sampling
+    dimensions: Mapping[str, DimensionAgreement]
+
+    def __getitem__(self, dimension: str) -> DimensionAgreement:
+        return self.dimensions[dimension]
+
+    def records(self) -> list[Record]:
+        return [
+            {"dimension": name, **record}
+            for name, agreement in self.dimensions.items()
+            for record in agreement.records()
+        ]
+
+    def json(self) -> Record:
+        dimensions = [
+            asdict(agreement) | {"coefficients": agreement.records()} for agreement in self.dimensions.values()
+        ]
+        return {**self.judgements.summary(self.sampling), "agreement": dimensions}
+
+    def tables(self) -> list[Table]:
+        agreements = self.dimensions.values()
+        names = dict.fromkeys(name for agreement in agreements for name in agreement.coefficients)
+        rows = [(name, *(str(agreement.coefficients.get(name, "")) for agreement in agreements)) for name in names]
+        kappas = [agreement.resampled_kappa for agreement in agreements]
+        medians = (interval(kappa.median, kappa.low, kappa.high) for kappa in kappas)
+        rows.append(("one rater against the others' mean, quadratic kappa", *medians))
+        caption = "; ".join(
+            f"{name}: {agreement.outputs} outputs, {agreement.raters} raters, {agreement.ratings} ratings"
+            for name, agreement in self.dimensions.items()
+        )
+        tables = [Table(("agreement", *self.dimensions), tuple(rows), caption=caption)]
+        header = ("rater", "ratings", "r with others", "bias", "alpha without", "why")
+        for agreement in agreements:
+            outliers = tuple(
+                (each.name, str(each.n), *map(number, (each.correlation, each.bias, each.alpha_without)), each.outlying)
+                for each in agreement.raters_by_reliability
+                if each.outlying and each.n >= FEWEST
+            )
+            if outliers:
+                caption = f"{agreement.dimension}: raters who deviate"
+                tables.append(Table(header, outliers, caption=caption, text_columns=frozenset({0, 5})))
+        return tables
+
+    def notes(self) -> list[Note]:
+        lines = []
+        for name, agreement in self.dimensions.items():
+            few = sum(rater.n < FEWEST for rater in agreement.raters_by_reliability)
+            if few:
+                lines.append(f"{name}: {few} raters gave fewer than ten ratings, too few to assess them.")
+            if any("random" in key and math.isnan(value.value) for key, value in agreement.coefficients.items()):
+                lines.append(
+                    f"{name}: two-way ICC is undefined, because no output was rated by every rater; use one-way."
+                )
+        return [*self.judgements.remarks, *map(Note, lines), *self.judgements.few_items()]
+
+
+def agreement(
+    ratings: RatingsLike,
+    *,
+    dimensions: str | Sequence[str] = (),
+    sampling: Sampling = Sampling(),
+) -> RaterAgreement:
+    """Measure how far raters agree: every suitable coefficient, with bootstrap intervals over the rated items.
+
+    ``ratings`` is a public set's name, a file, or ``Judgements``; ``dimensions`` default to all with several raters.
+    """
+    check_sampling(sampling)
+    return _measure_agreement(read_ratings(ratings), dimensions, sampling)
+
+
+def _measure_agreement(judgements: Judgements, dimensions: str | Sequence[str], sampling: Sampling) -> RaterAgreement:
+    names = [dimensions] if isinstance(dimensions, str) else dimensions or _rated_by_several(judgements)
+    if not names:
+        raise BadInput(f"{judgements.name} has means, not each rater's ratings: agreement cannot be measured.")
+    return RaterAgreement(
+        judgements, sampling, {name: _measure_dimension(judgements[name], sampling) for name in names}
+    )
+
+
+def _rated_by_several(judgements: Judgements) -> tuple[str, ...]:
+    """Return the dimensions with several raters."""
+    return tuple(name for name in judgements if len(judgements[name].raters) > 1)
+
+
+def _measure_dimension(ratings: Ratings, sampling: Sampling) -> DimensionAgreement:
+    matrix = ratings.matrix()
+    if matrix.shape[1] < 2:
+        raise BadInput(
+            f"{ratings.dimension} has one rating an output (one rater, or means): agreement needs at least two raters."
+        )
+    counts = (~np.isnan(ratings.values)).sum(axis=(0, 1))
+    names = [name for name, count in zip(ratings.raters, counts, strict=True) if count]
+    return DimensionAgreement(
+        dimension=ratings.dimension,
+        outputs=len(matrix),
+        raters=matrix.shape[1],
+        ratings=int(np.sum(~np.isnan(matrix))),
+        standard_deviation=float(np.nanstd(ratings.means)),
+        coefficients=_coefficients(matrix, ratings.units().item_names, sampling),
+        resampled_kappa=coefficients.resampled_kappa(
+            matrix, level=sampling.level, rng=np.random.default_rng(sampling.seed)
+        ),
+        raters_by_reliability=reliability(matrix, names),
+    )
+
+
+def _coefficients(matrix: Floats, items: Sequence[str], sampling: Sampling) -> dict[str, Estimate]:
+    """Return coefficients by name; intervals draw items with all their outputs."""
+    categorical = len(np.unique(matrix[~np.isnan(matrix)])) <= _MOST_POINTS
+    estimates: dict[str, Estimate] = {}
+    distances = get_args(AlphaDistance) if categorical else ("ordinal", "interval")
+    for distance in distances:
+        alpha = coefficients.krippendorff(matrix, distance=distance)
+        estimates[f"Krippendorff's alpha, {distance}"] = alpha.estimate(sampling, groups=items)
+    weightings: tuple[Distance, ...] = ("nominal", "quadratic") if categorical else ()
+    for weights in weightings:
+        fleiss = coefficients.fleiss(matrix, weights=weights)
+        estimates[f"Fleiss' kappa, {weights}"] = fleiss.estimate(sampling, groups=items)
+        for name, value in (
+            ("Davies–Fleiss kappa", coefficients.davies_fleiss(matrix, weights=weights)),
+            ("Cohen's kappa, mean of pairs", _mean_of_pairs(coefficients.pairwise_kappa(matrix, weights=weights))),
+        ):
+            point = Estimate(value, float("nan"), float("nan"), sampling.level, len(matrix), "no interval")
+            estimates[f"{name}, {weights}"] = point
+    for model in get_args(IccModel):
+        for average in (False, True):
+            icc = coefficients.icc(matrix, model=model, average=average)
+            estimates[f"ICC, {model}, {'mean of raters' if average else 'one rater'}"] = icc.estimate(
+                sampling, groups=items
+            )
+    return estimates
+
+
+def _mean_of_pairs(matrix: Floats) -> float:
+    values = matrix[np.triu_indices(len(matrix), 1)]
+    values = values[~np.isnan(values)]
+    return float(values.mean()) if len(values) else float("nan")
 
 
 @dataclass(frozen=True)
 class Relation:
     """Two dimensions over the same outputs: y = intercept + slope · x, fitted by least squares.
 
-    ``within_systems`` is the correlation without each system's mean: do outputs trade, or do only systems differ?
+    ``within_systems`` is the correlation without each system's mean: is there a trade-off between outputs, or do only
+    systems differ?
     """
 
     x: str
@@ -64,26 +228,28 @@ class Relation:
 
     @property
     def warning(self) -> str:
-        """What this means for a comparison of systems; empty if there is nothing to warn about."""
+        """The consequence for a comparison of systems; empty if there is none."""
         estimate = self.correlation.estimate
         if not (estimate.low > 0 or estimate.high < 0) or self.r2 < WORTH_A_WARNING:
             return ""
         if self.correlation.value < 0:
             return (
-                f"{self.x} and {self.y} are inversely related (R² = {self.r2:.2f}): a system that gains on one and not "
-                "on the other may owe it to this relation, not to being better (Schwarzer and Kauchak 2018). Compare "
-                "systems on both at once."
+                f"{self.x} and {self.y} are inversely related (R² = {self.r2:.2f}): a system that gains only on one "
+                "may owe it to this relation and not be better (Schwarzer and Kauchak 2018). Compare systems on both."
             )
         return (
             f"{self.x} and {self.y} rise and fall together (R² = {self.r2:.2f}): a metric that correlates with one "
-            "will seem to correlate with the other. Hold one fixed (partial correlation) or filter by it before you "
-            "say which of them a metric measures."
+            "also correlates with the other. To find out which it measures, hold one fixed (partial correlation) or "
+            "filter by it."
         )
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A system's mean on every dimension, and who beats it: as good on all, better on one; by none: Pareto frontier."""
+    """A system's mean on every dimension, and the systems that beat it: as good on all, better on one.
+
+    Systems that none beats are on the Pareto frontier.
+    """
 
     system: str
     means: dict[str, float]
@@ -92,7 +258,7 @@ class Standing:
 
 @dataclass(frozen=True, repr=False)
 class Tradeoff(Result):
-    """How the dimensions hang together, pair by pair, and the systems on all of them, those on the frontier first."""
+    """Relations between dimensions, pair by pair, and the systems on all of them, those on the frontier first."""
 
     judgements: Judgements
     sampling: Sampling
@@ -156,32 +322,29 @@ class Tradeoff(Result):
         ]
 
 
-def measure_tradeoff(judgements: Judgements, dimensions: Sequence[str], *, sampling: Sampling) -> Tradeoff:
-    if len(dimensions) < 2:
-        raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(dimensions)}. Name two: dimensions=")
-    relations = tuple(relate(judgements, x, y, sampling=sampling) for x, y in combinations(dimensions, 2))
-    return Tradeoff(judgements, sampling, tuple(dimensions), relations, pareto(judgements, dimensions))
-
-
 def relate(judgements: Judgements, x: str, y: str, *, sampling: Sampling | None = Sampling()) -> Relation:
-    """How two dimensions go together over all outputs that were rated on both."""
+    """Relate two dimensions over all outputs that were rated on both."""
     units = common_units(judgements, (x, y))
     left, right = judgements.human(x, units), judgements.human(y, units)
     correlation = correlate(left, right, groups=units.item_names, sampling=sampling)
-    spread = float(left.var()) if len(left) else 0.0
-    slope = float(np.mean((left - left.mean()) * (right - right.mean())) / spread) if spread > 1e-12 else float("nan")
-    intercept = float(right.mean() - slope * left.mean()) if len(left) else float("nan")
-    within = correlate(_within(left, units), _within(right, units), sampling=None).value
+    slope = intercept = float("nan")
+    if len(left) and left.var() > 1e-12:
+        slope = float(np.mean((left - left.mean()) * (right - right.mean())) / left.var())
+        intercept = float(right.mean() - slope * left.mean())
+    sizes = np.bincount(units.system)
+    deviations = [values - ratio(np.bincount(units.system, values), sizes)[units.system] for values in (left, right)]
+    within = correlate(*deviations, sampling=None).value
     return Relation(x, y, correlation, slope, intercept, within, len(units))
 
 
 def common_units(judgements: Judgements, dimensions: Sequence[str]) -> Units:
+    """Return the outputs that were rated on all these dimensions."""
     rated = np.all([judgements[dimension].counts > 0 for dimension in dimensions], axis=0)
     return Units(judgements.systems, judgements.items, *np.nonzero(rated))
 
 
-def pareto(judgements: Judgements, dimensions: Sequence[str]) -> tuple[Standing, ...]:
-    """Each system's standing; those beaten by fewest first."""
+def rank_standings(judgements: Judgements, dimensions: Sequence[str]) -> tuple[Standing, ...]:
+    """Return each system's standing; those beaten by fewest first."""
     means = np.stack([judgements[dimension].system_means for dimension in dimensions], axis=1)
     standings = []
     for system, mine in zip(judgements.systems, means, strict=True):
@@ -191,14 +354,9 @@ def pareto(judgements: Judgements, dimensions: Sequence[str]) -> tuple[Standing,
     return tuple(sorted(standings, key=lambda standing: (len(standing.beaten_by), -sum(standing.means.values()))))
 
 
-def _within(values: Floats, units: Units) -> Floats:
-    means = ratio(np.bincount(units.system, values), np.bincount(units.system))
-    return np.asarray(values - means[units.system])
-
-
 @dataclass(frozen=True, repr=False)
 class MetaEvaluation(Result):
-    """What was asked of the ratings, a part for each question; a part that was not asked for is None."""
+    """The parts of a meta-evaluation; a part that was not requested is None."""
 
     judgements: Judgements
     sampling: Sampling
@@ -243,30 +401,39 @@ def meta(
     sampling: Sampling = Sampling(),
     progress: Progress = no_progress,
 ) -> MetaEvaluation:
-    """Does a metric agree with people, do people agree with each other, and what do dimensions cost each other?
+    """Correlate metrics with people, measure agreement between raters, and relate dimensions to each other.
 
-    ``ratings`` is a public set's name, a file, or ratings that were read (``plainly.people.read_ratings``). ``metrics``
-    are correlated with ``dimensions`` (simplicity); their scores are computed on the rated texts, on those of
+    ``ratings`` is a public set's name, a file, or the result of ``plainly.people.read_ratings``. ``metrics`` are
+    correlated with ``dimensions`` (simplicity); their scores are computed on the rated texts, on those of
     ``test_set``, or read from the file ``scores``. ``references`` names one or several sets of references, "each" all
     of them. ``subset`` and ``by`` add slices of the outputs, ``control`` is held fixed in partial correlations,
-    ``unit`` is what is correlated, ``compare`` tests which metric agrees better. Without metrics, ``agreement`` or
-    ``tradeoff`` the answer is of agreement and trade-off, as far as the ratings allow. ``sampling`` is given whole or
-    as keywords.
+    ``unit`` is what is correlated, ``compare`` tests which metric agrees better. Without metrics, ``agreement`` and
+    ``tradeoff``, the result has agreement and trade-off as far as the ratings allow.
     """
-    if unit not in _UNITS:
-        raise BadInput(f"What is correlated is {', '.join(_UNITS)}; not {unit!r}.")
+    check_choice("unit", unit, _UNITS)
     check_sampling(sampling)
     judgements = read_ratings(ratings, progress=progress)
-    chosen = tuple(judgements[name].dimension for name in dict.fromkeys(_several(dimensions)))
-    main = chosen or (usual_dimension(judgements),)
-    metrics = metrics or ()
-    asked = bool(metrics or scores)
+    names = tuple(judgements[name].dimension for name in dict.fromkeys(_as_list(dimensions)))
+    main = names or (usual_dimension(judgements),)
+    specs: list[str | Metric] = []
+    for metric in _as_list(metrics or ()):
+        specs += split_specs(metric) if isinstance(metric, str) else [metric]
     correlations = None
-    if asked:
+    if specs or scores:
         texts = with_test_set(judgements, test_set, progress=progress) if test_set else judgements
+        units = texts[main[0]].units()
+        if scores is not None:
+            by_references = [read_scores(units, scores, metrics=list(map(str, specs)))]
+        else:
+            resolved = resolve_metrics(specs, EvalSet.of(items=0, language=texts.language))
+            sets = _as_list(references)
+            sets = list(texts.references) if "each" in sets else sets
+            by_references = [
+                score_units(texts, units, resolved, references=name, progress=progress) for name in sets or [None]
+            ]
         correlations = correlate_metrics(
             texts,
-            _scores(texts, main[0], _several(metrics), scores, _several(references), progress),
+            by_references,
             dimensions=main,
             control=control,
             subset=subset,
@@ -276,49 +443,33 @@ def meta(
             sampling=sampling,
             progress=progress,
         )
-    everything = not (asked or agreement or tradeoff)
-    several = chosen or rated_by_several(judgements)
-    weighed = chosen or tuple(name for name in judgements if not name.endswith("_zscore"))
-    agreed = weighted = None
-    if agreement or (everything and several):
-        agreed = rater_agreement(judgements, dimensions=several, sampling=sampling)
-    if tradeoff or (everything and len(weighed) > 1):
-        weighted = measure_tradeoff(judgements, weighed, sampling=sampling)
-    return MetaEvaluation(
-        judgements, sampling, correlations, agreed, weighted, _remarks(judgements, _several(metrics), scores)
-    )
+    everything = not (specs or scores or agreement or tradeoff)
+    by_raters = names or _rated_by_several(judgements)
+    related = names or tuple(name for name in judgements if not name.endswith("_zscore"))
+    agreements = relations = None
+    if agreement or (everything and by_raters):
+        agreements = _measure_agreement(judgements, by_raters, sampling)
+    if tradeoff or (everything and len(related) > 1):
+        if len(related) < 2:
+            raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(related)}. Name two: dimensions=")
+        pairs = tuple(relate(judgements, x, y, sampling=sampling) for x, y in combinations(related, 2))
+        relations = Tradeoff(judgements, sampling, related, pairs, rank_standings(judgements, related))
+    remarks = _metric_remarks(judgements, specs if scores is None else [])
+    return MetaEvaluation(judgements, sampling, correlations, agreements, relations, remarks)
 
 
-def _remarks(judgements: Judgements, metrics: Sequence[str | Metric], scores: str | Path | None) -> tuple[Note, ...]:
-    """Which models of ours read, and which metrics do not work in the language of what was rated; scores from a file
-    are anybody's."""
+def _metric_remarks(judgements: Judgements, specs: Sequence[str | Metric]) -> tuple[Note, ...]:
+    """Describe our own learned metrics, and warn of metrics that do not support the language of the rated texts."""
     texts = list(judgements.outputs.values())
     evalset = EvalSet.of(items=len(texts), language=judgements.language)
-    resolved = resolve_metrics(_split(metrics), evalset) if scores is None else {}
-    ours = [Note(f"{for_methods(metric, spec)}.") for spec, metric in resolved.items() if is_ours(metric)]
+    resolved = resolve_metrics(specs, evalset) if specs else {}
+    ours = [
+        Note(f"{describe_for_methods(metric, spec)}.")
+        for spec, metric in resolved.items()
+        if uses_shipped_model(metric)
+    ]
     return (*ours, *diagnose(evalset, {"": texts}, resolved, quick=True, only=("metric-language",)))
 
 
-def _several(names: str | Sequence[Any]) -> Sequence[Any]:
+def _as_list(names: str | Sequence[Any]) -> Sequence[Any]:
     return [names] if isinstance(names, str) else names
-
-
-def _split(metrics: Sequence[str | Metric]) -> list[str | Metric]:
-    return [spec for metric in metrics for spec in (split_specs(metric) if isinstance(metric, str) else [metric])]
-
-
-def _scores(
-    judgements: Judgements,
-    dimension: str,
-    metrics: Sequence[str | Metric],
-    path: str | Path | None,
-    references: Sequence[str],
-    progress: Progress,
-) -> list[MetricScores]:
-    """The scores of all outputs rated on a dimension: one set for each set of references, or those of a file."""
-    units = judgements[dimension].units()
-    if path is not None:
-        return [read_scores(units, path, metrics=[str(spec) for spec in _split(metrics)])]
-    specs = resolve_metrics(_split(metrics), EvalSet.of(items=0, language=judgements.language))
-    wanted: Sequence[str | None] = list(judgements.references) if "each" in references else references
-    return [score_units(judgements, units, specs, references=name, progress=progress) for name in wanted or [None]]

@@ -1,20 +1,19 @@
 """Planning a human evaluation: what a smaller or larger study than a pilot would conclude, and its power.
 
-An evaluation's conclusions are its significance pattern: for each pair of systems whether the first is better (1),
-worse (−1), or not told apart (0). A smaller study is drawn with replacement from the pilot's sentences, its raters, or
-both, and its pattern compared with the pilot's by Kendall's tau-b (Schwarzer and Kauchak 2018). Three details decide
-the numbers:
+An evaluation's conclusions are its significance pattern: for each pair of systems, whether the first is better (1),
+worse (−1), or neither (0). A smaller study is drawn with replacement from the pilot's sentences, its raters, or both,
+and its pattern is compared with the pilot's by Kendall's tau-b (Schwarzer and Kauchak 2018). Three details matter:
 
-- Tau over a list of pairs depends on the order in which systems are listed, because turning a pair round flips its
-  sign. ``tau`` takes each pair both ways and does not depend on it; ``tau_as_listed`` is the paper's, each pair once.
-- The mean of a sentence's ratings carries its raters' differences. Drawing raters for it anew counts these a second
-  time, and studies with several raters look worse than they are; the paper does so (``published``). Here sentence means
-  are first drawn together by what raters account for, so that a drawn study varies as a new one would.
-- A draw that tells no systems apart orders nothing, and tau is undefined. Such a study has failed, so it counts as 0;
-  ``nothing_found`` is the share of such draws.
+- Tau over a list of pairs depends on the order in which systems are listed, because reversing a pair flips its sign.
+  ``tau`` counts each pair both ways and does not depend on it; ``tau_as_listed`` is the paper's, each pair once.
+- The mean of a sentence's ratings includes its raters' differences. Drawing raters again counts these a second time, so
+  that studies with several raters look worse than they are; the paper does so (``published``). Here sentence means are
+  first shrunk by the variance due to raters, so that a drawn study varies as a new one would.
+- A draw without any significant difference orders nothing, and tau is undefined. Such a study has failed, so it counts
+  as 0; ``nothing_found`` is the share of such draws.
 
-Ratings vary between outputs and between raters of one output. From these two variances follow the sentences and raters
-needed for any difference that matters, without drawing anything.
+Ratings vary between outputs and between raters of one output. These two variances give the sentences and raters needed
+for any difference that matters, without drawing anything.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ from plainly.core.errors import BadInput
 from plainly.core.formatting import interval, percent
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, check_sampling
+from plainly.people.rating_tables import RatingsLike, read_ratings, usual_dimension
 from plainly.people.ratings import Ratings
-from plainly.people.sources import RatingsLike, read_ratings, usual_dimension
-from plainly.stats.resample import Floats, middle, ratio
+from plainly.stats.resample import Floats, middle_interval, ratio
 
 Test = Literal["paired", "welch"]
 _CHUNK = 4_000_000
-# With how much power differences are to be found, and how many sentences are thought of.
+# The power aimed at, and the largest number of sentences considered.
 POWER = 0.8
 MOST = 100_000
-# Where power curves are computed, close together at first, where they rise.
+# Sizes at which power curves are computed, denser where they rise.
 CURVE_SIZES = (5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
 CAPTIONS = {
     "sentences": "More or fewer sentences, all raters",
@@ -53,61 +52,58 @@ CAPTIONS = {
 
 @dataclass(frozen=True)
 class Pilot:
-    """A pilot, ready to be drawn from: each system's rated outputs with their ratings, and its own conclusions."""
+    """A pilot to draw from: each system's rated outputs with their ratings, and its own conclusions."""
 
     systems: tuple[str, ...]
     test: Test
     alpha: float
-    ratings: tuple[Floats, ...]  # of each system: outputs × ratings, those there are first, NaN after them
+    ratings: tuple[Floats, ...]  # of each system: outputs × ratings, followed by NaN
     pattern: Floats
     pairs: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, ratings: Ratings, *, test: Test | None = None, alpha: float = 0.01) -> Pilot:
-        """A pilot with its conclusions; the t-test is paired if most items were rated for all systems, else Welch's."""
+        """Analyse a pilot; the t-test is paired if most items were rated for all systems, else Welch's."""
         if len(ratings.systems) < 2:
-            raise BadInput(f"{ratings.dimension} was rated for one system; a plan needs at least two to tell apart.")
+            raise BadInput(f"{ratings.dimension} was rated for one system; a plan compares at least two.")
         if not 0 < alpha < 1:
             raise BadInput(f"The significance level is between 0 and 1, for example 0.01; not {alpha}.")
         paired = ratings.paired
-        rated = (ratings.counts > 0).any(axis=0)
         if test is None:
-            test = "paired" if paired.sum() >= 2 and paired.sum() >= 0.5 * rated.sum() else "welch"
+            items = (ratings.counts > 0).any(axis=0).sum()
+            test = "paired" if paired.sum() >= 2 and paired.sum() >= 0.5 * items else "welch"
         if test == "paired" and paired.sum() < 2:
             raise BadInput("A paired test needs items that were rated for every system, and there are fewer than two.")
-        packed = []
+        tables = []
         for system, name in enumerate(ratings.systems):
-            packed.append(_packed(ratings.values[system][paired if test == "paired" else ratings.counts[system] > 0]))
-            if len(packed[-1]) < 2:
+            values = ratings.values[system][paired if test == "paired" else ratings.counts[system] > 0]
+            if len(values) < 2:
                 raise BadInput(f"{name!r} has fewer than two rated outputs; a t-test needs two.")
-        means = [np.nanmean(rows, axis=1)[None] for rows in packed]
+            order = np.argsort(np.isnan(values), axis=1, kind="stable")  # ratings first, without empty columns
+            width = max(1, int(np.sum(~np.isnan(values), axis=1).max(initial=0)))
+            tables.append(np.take_along_axis(values, order, axis=1)[:, :width])
+        means = [np.nanmean(rows, axis=1)[None] for rows in tables]
         pairs = tuple(combinations(ratings.systems, 2))
-        return cls(ratings.systems, test, alpha, tuple(packed), _decided(means, test, alpha)[0], pairs)
+        return cls(ratings.systems, test, alpha, tuple(tables), _test_pairs(means, test, alpha)[0], pairs)
 
     @property
     def sentences(self) -> int:
-        """Sentences a system was rated on; the fewest, where systems differ."""
+        """Rated sentences of a system; the smallest number if systems differ."""
         return min(len(rows) for rows in self.ratings)
 
     @property
     def raters(self) -> float:
-        """Ratings an output has, on average."""
+        """The average number of ratings of an output."""
         return float(np.mean([np.sum(~np.isnan(rows)) / max(1, len(rows)) for rows in self.ratings]))
-
-
-def _packed(values: Floats) -> Floats:
-    """Outputs × ratings, with the ratings there are first and no column that is empty."""
-    order = np.argsort(np.isnan(values), axis=1, kind="stable")
-    packed = np.take_along_axis(values, order, axis=1)
-    return packed[:, : max(1, int(np.sum(~np.isnan(packed), axis=1).max(initial=0)))]
 
 
 @dataclass(frozen=True)
 class Point:
     """How well a study of some size agrees with the pilot, over many draws of such a study.
 
-    ``power`` is the share of pairs that the pilot tells apart and the draw tells apart the same way; ``wrong`` of all
-    pairs, that the draw orders the other way round; ``beyond`` of the pilot's undecided pairs, that the draw decides.
+    ``power``: of the pairs that the pilot decides, the share that the draw decides in the same way. ``wrong``: of all
+    pairs, the share that the draw orders the other way. ``beyond``: of the pilot's undecided pairs, the share that the
+    draw decides.
     """
 
     sentences: int
@@ -126,6 +122,9 @@ class Point:
     def ratings(self) -> int:
         return self.sentences * self.raters
 
+    def record(self) -> Record:
+        return {**asdict(self), "ratings": self.ratings}
+
 
 def resample_study(
     pilot: Pilot,
@@ -136,86 +135,87 @@ def resample_study(
     rng: Generator,
     published: bool = False,
 ) -> Point:
-    """Draw studies with so many sentences and raters a sentence, each drawn anew; by default all the pilot has."""
+    """Draw studies with so many sentences and raters for each sentence; by default all of the pilot's."""
     size, count = sentences, raters
     if (size is not None and size < 2) or (count is not None and count < 1):
         raise BadInput("A study has at least two sentences and one rater.")
     draws = sampling.resamples
-    drawn_from = pilot.ratings if count is None or published else _as_new_raters_see(pilot)
+    population = pilot.ratings if count is None or published else _shrink_to_new_raters(pilot)
     width = max(size or 0, *(len(rows) for rows in pilot.ratings)) * (count or 1) * len(pilot.ratings)
     step = max(1, _CHUNK // width)
     patterns = np.concatenate(
-        [_drawn(pilot, drawn_from, size, count, min(step, draws - start), rng) for start in range(0, draws, step)]
+        [
+            _draw_patterns(pilot, population, size, count, min(step, draws - start), rng)
+            for start in range(0, draws, step)
+        ]
     )
     full = pilot.pattern
     both = np.nan_to_num(tau_b(np.concatenate([patterns, -patterns], axis=1), np.concatenate([full, -full])))
-    listed = np.nan_to_num(tau_b(patterns, full))
-    told = full != 0
-    low, high = middle(both, sampling)
+    single = np.nan_to_num(tau_b(patterns, full))
+    decided = full != 0
+    low, high = middle_interval(both, sampling)
     return Point(
         sentences=size or pilot.sentences,
         raters=count or round(pilot.raters),
         tau=float(both.mean()),
-        tau_as_listed=float(listed.mean()),
+        tau_as_listed=float(single.mean()),
         low=low,
         high=high,
-        power=float((patterns == full)[:, told].mean()) if told.any() else float("nan"),
+        power=float((patterns == full)[:, decided].mean()) if decided.any() else float("nan"),
         wrong=float((patterns * full == -1).mean()),
-        beyond=float((patterns != 0)[:, ~told].mean()) if (~told).any() else float("nan"),
+        beyond=float((patterns != 0)[:, ~decided].mean()) if (~decided).any() else float("nan"),
         nothing_found=float((patterns == 0).all(axis=1).mean()),
         draws=draws,
     )
 
 
-def _as_new_raters_see(pilot: Pilot) -> tuple[Floats, ...]:
-    """The pilot's ratings, of which drawn raters vary as new raters of the same sentences would.
+def _shrink_to_new_raters(pilot: Pilot) -> tuple[Floats, ...]:
+    """Adjust the pilot's ratings so that drawn raters vary as new raters of the same sentences would.
 
-    Each rating is a sentence's mean and what the rater differs by. The first is drawn towards the system's mean (in a
-    paired test: towards what the sentence has in all systems, which cancels) until the raters' share of its variance is
-    gone; the second is stretched, since ratings lie nearer to their own mean than to the true one.
+    Each rating is a sentence's mean and the rater's difference from it. The mean is shrunk towards the system's mean
+    (in a paired test: towards the sentence's mean over all systems, which cancels) until the raters' share of its
+    variance is gone; the difference is stretched, since ratings are nearer to their own mean than to the true one.
     """
     counts = [np.sum(~np.isnan(rows), axis=1) for rows in pilot.ratings]
     means = [np.nanmean(rows, axis=1) for rows in pilot.ratings]
-    parts = components(pilot)
+    parts = estimate_components(pilot)
     if np.isnan(parts.within):
         return pilot.ratings
     shared: Floats | float = 0.0
     if pilot.test == "paired":
         shared = np.mean([values - values.mean() for values in means], axis=0)
-    seen = []
+    adjusted = []
     for rows, values, count in zip(pilot.ratings, means, counts, strict=True):
         own = values - values.mean() - shared
-        kept = np.sqrt(ratio(np.full(len(values), parts.between), parts.between + parts.within / count, undefined=0.0))
-        kept = np.where(count > 1, kept, 1.0)  # one rating cannot be taken apart
-        stretched = np.sqrt(ratio(count * 1.0, count - 1.0, undefined=0.0))
-        seen.append((values.mean() + shared + kept * own)[:, None] + (rows - values[:, None]) * stretched[:, None])
-    return tuple(seen)
+        between = np.full(len(values), parts.between)
+        shrink = np.sqrt(ratio(between, between + parts.within / count, undefined=0.0))
+        shrink = np.where(count > 1, shrink, 1.0)  # a single rating cannot be split into the two parts
+        stretch = np.sqrt(ratio(count * 1.0, count - 1.0, undefined=0.0))
+        adjusted.append((values.mean() + shared + shrink * own)[:, None] + (rows - values[:, None]) * stretch[:, None])
+    return tuple(adjusted)
 
 
-def _drawn(
+def _draw_patterns(
     pilot: Pilot, ratings: Sequence[Floats], size: int | None, count: int | None, draws: int, rng: Generator
 ) -> Floats:
-    """Significance patterns of drawn studies: (draws, pairs)."""
-    shared = None
-    if pilot.test == "paired" and size is not None:
-        shared = rng.integers(len(pilot.ratings[0]), size=(draws, size))
-    means = []
+    """Return the significance patterns of drawn studies: (draws, pairs)."""
+    means: list[Floats] = []
     for rows in ratings:
         if size is None:
-            chosen = np.broadcast_to(np.arange(len(rows)), (draws, len(rows)))
-        else:
-            chosen = rng.integers(len(rows), size=(draws, size)) if shared is None else shared
+            sentences = np.broadcast_to(np.arange(len(rows)), (draws, len(rows)))
+        elif not means or pilot.test == "welch":  # paired: the same sentences for all systems
+            sentences = rng.integers(len(rows), size=(draws, size))
         if count is None:
-            means.append(np.nanmean(rows, axis=1)[chosen])
+            means.append(np.nanmean(rows, axis=1)[sentences])
             continue
         present = np.sum(~np.isnan(rows), axis=1)
-        place = (rng.random((*chosen.shape, count)) * present[chosen][..., None]).astype(np.int64)
-        means.append(rows[chosen[..., None], place].mean(axis=-1))
-    return _decided(means, pilot.test, pilot.alpha)
+        raters = (rng.random((*sentences.shape, count)) * present[sentences][..., None]).astype(np.int64)
+        means.append(rows[sentences[..., None], raters].mean(axis=-1))
+    return _test_pairs(means, pilot.test, pilot.alpha)
 
 
-def _decided(means: Sequence[Floats], test: Test, alpha: float) -> Floats:
-    """1 where the first system of a pair is significantly better, −1 where the second is, 0 otherwise."""
+def _test_pairs(means: Sequence[Floats], test: Test, alpha: float) -> Floats:
+    """Return 1 where the first system of a pair is significantly better, −1 where the second is, 0 otherwise."""
     from scipy.special import stdtr
 
     left, right = np.triu_indices(len(means), 1)
@@ -244,7 +244,7 @@ def _decided(means: Sequence[Floats], test: Test, alpha: float) -> Floats:
 
 
 def tau_b(patterns: Floats, full: Floats) -> Floats:
-    """Kendall's tau-b of each pattern with the full one; all values are −1, 0 or 1, so counting them suffices."""
+    """Return Kendall's tau-b of each pattern with the full one; all values are −1, 0 or 1, so counts suffice."""
     steps = (-1.0, 0.0, 1.0)
     of_full = [(full == value).astype(float) for value in steps]
     table: Floats = np.stack(
@@ -257,16 +257,16 @@ def tau_b(patterns: Floats, full: Floats) -> Floats:
             below = table[:, i + 1 :, :j].sum(axis=(1, 2))
             concord += table[:, i, j] * (above - below)
     total = float(len(full)) ** 2
-    untied = [(total - (table.sum(axis=axis) ** 2).sum(axis=1)) / 2 for axis in (2, 1)]
-    return ratio(concord, np.sqrt(untied[0] * untied[1]))
+    distinct = [(total - (table.sum(axis=axis) ** 2).sum(axis=1)) / 2 for axis in (2, 1)]
+    return ratio(concord, np.sqrt(distinct[0] * distinct[1]))
 
 
 @dataclass(frozen=True)
 class Components:
-    """Variance of what a study averages over, on the ratings' own scale.
+    """Components of variance on the ratings' own scale.
 
-    ``between`` is how much outputs differ in their true rating (for a paired test: how much the difference of two
-    systems changes from sentence to sentence, halved); ``within`` is how much raters differ on one output.
+    ``between`` is the variance of outputs' true ratings (for a paired test: half the variance of the difference of two
+    systems from sentence to sentence); ``within`` is the variance of raters on one output.
     """
 
     between: float
@@ -274,8 +274,8 @@ class Components:
     test: str
 
 
-def components(pilot: Pilot) -> Components:
-    """Estimate both from the pilot, by the analysis of variance."""
+def estimate_components(pilot: Pilot) -> Components:
+    """Estimate both components from the pilot, by the analysis of variance."""
     counts = [np.sum(~np.isnan(rows), axis=1) for rows in pilot.ratings]
     within, weight = 0.0, 0
     for rows, count in zip(pilot.ratings, counts, strict=True):
@@ -292,13 +292,15 @@ def components(pilot: Pilot) -> Components:
         spread = float(np.mean((stacked[left] - stacked[right]).var(axis=1, ddof=1))) / 2
     else:
         spread = float(np.mean([values.var(ddof=1) for values in means]))
-    # What the mean of the pilot's raters still carries of their differences is no difference between outputs.
+    # The raters' share of the variance of means is not variance between outputs.
     between = max(0.0, spread - inside * share) if not np.isnan(inside) else spread
     return Components(between, inside, pilot.test)
 
 
-def power(parts: Components, difference: float, *, sentences: int, raters: int = 1, alpha: float = 0.01) -> float:
-    """The probability that a t-test finds a true difference of two systems, with so many sentences and raters."""
+def compute_power(
+    parts: Components, difference: float, *, sentences: int, raters: int = 1, alpha: float = 0.01
+) -> float:
+    """Return the probability that a t-test finds a true difference of two systems, with these sentences and raters."""
     from scipy.special import gammaincinv, ndtr, stdtrit
 
     if sentences < 2 or raters < 1:
@@ -310,17 +312,17 @@ def power(parts: Components, difference: float, *, sentences: int, raters: int =
     df = (sentences - 1) if parts.test == "paired" else 2 * (sentences - 1)
     critical = -float(stdtrit(df, alpha / 2))
     shift = abs(difference) / error
-    # The mean over how large the standard error may come out: scipy's noncentral t is NaN at some sizes.
-    at, weights = _nodes()
-    spread = np.sqrt(gammaincinv(df / 2, at) * 2 / df) * critical
+    # The mean over the distribution of the standard error: scipy's noncentral t is NaN at some sizes.
+    points, weights = _nodes()
+    spread = np.sqrt(gammaincinv(df / 2, points) * 2 / df) * critical
     return float(weights @ (ndtr(shift - spread) + ndtr(-shift - spread)))
 
 
 @cache
 def _nodes() -> tuple[Floats, Floats]:
-    """Gauss and Legendre's points and weights between 0 and 1."""
-    at, weights = np.polynomial.legendre.leggauss(200)
-    return (at + 1) / 2, weights / 2
+    """Return the points and weights of Gauss–Legendre quadrature between 0 and 1."""
+    points, weights = np.polynomial.legendre.leggauss(200)
+    return (points + 1) / 2, weights / 2
 
 
 def check_difference(difference: float) -> None:
@@ -329,25 +331,25 @@ def check_difference(difference: float) -> None:
 
 
 def sentences_needed(parts: Components, difference: float, *, raters: int = 1, alpha: float = 0.01) -> int | None:
-    """The fewest sentences with which a difference is found with 80 % probability; None if 100,000 do not do."""
+    """Return the fewest sentences that find a difference with 80 % probability; None if 100,000 are too few."""
     check_difference(difference)
 
     def enough(sentences: int) -> bool:
-        return power(parts, difference, sentences=sentences, raters=raters, alpha=alpha) >= POWER
+        return compute_power(parts, difference, sentences=sentences, raters=raters, alpha=alpha) >= POWER
 
     if not enough(MOST):
         return None
     return 2 + bisect_left(range(2, MOST), True, key=enough)
 
 
-def detectable(parts: Components, *, sentences: int, alpha: float = 0.01) -> float:
-    """The smallest true difference that a study with one rater a sentence finds with 80 % probability."""
+def find_detectable_difference(parts: Components, *, sentences: int, alpha: float = 0.01) -> float:
+    """Return the smallest true difference that a study with one rater a sentence finds with 80 % probability."""
     low, high = 0.0, 1.0
-    while power(parts, high, sentences=sentences, alpha=alpha) < POWER:
+    while compute_power(parts, high, sentences=sentences, alpha=alpha) < POWER:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        if power(parts, middle, sentences=sentences, alpha=alpha) < POWER:
+        if compute_power(parts, middle, sentences=sentences, alpha=alpha) < POWER:
             low = middle
         else:
             high = middle
@@ -356,10 +358,11 @@ def detectable(parts: Components, *, sentences: int, alpha: float = 0.01) -> flo
 
 @dataclass(frozen=True, repr=False)
 class StudyPlan(Result):
-    """What a pilot says about the next study of the same kind.
+    """Predictions from a pilot about the next study of the same kind.
 
-    ``points`` are drawn studies by what was varied. ``needed`` sentences are by raters, the ``smallest`` difference
-    found by sentences, both for 80 % power; ``curves`` are of power. ``budget`` is in ratings for each system.
+    ``points`` are drawn studies, by what was varied. ``needed`` has sentences by raters, ``smallest`` the smallest
+    difference by sentences, both for 80 % power; ``curves`` has points of power curves. ``budget`` is the number of
+    ratings for each system.
     """
 
     ratings: str
@@ -378,13 +381,13 @@ class StudyPlan(Result):
 
     @property
     def answer(self) -> str:
-        """The advice in a sentence: how to spend the ratings there are."""
+        """The advice in a sentence: how to spend the budget."""
         best = max(self.points["budget"], key=lambda point: (point.tau, point.sentences))
         text = f"With {self.budget} ratings, use {best.sentences} sentences with {_raters(best)} each"
         others = [point for point in self.points["budget"] if point is not best]
         if not others:
             return f"{text}."
-        # The other extreme shows what is lost.
+        # The other extreme shows the difference.
         other = max(others, key=lambda point: abs(point.raters - best.raters))
         return (
             f"{text} (agreement with the whole pilot, Kendall's tau, {best.tau:.2f}; with {other.sentences} sentences "
@@ -394,24 +397,24 @@ class StudyPlan(Result):
     @property
     def advice(self) -> list[str]:
         lines = [self.answer]
-        reached = f"reach a tau of {self.target:g} with the pilot."
+        aim = f"reach a tau of {self.target:g} with the pilot."
         enough = next((point for point in self.points["sentences"] if point.tau >= self.target), None)
         if enough is not None:
-            lines.append(f"{enough.sentences} sentences with about {enough.raters} raters each {reached}")
+            lines.append(f"{enough.sentences} sentences with about {enough.raters} raters each {aim}")
         else:
-            lines.append(f"Even {self.points['sentences'][-1].sentences} sentences do not {reached}")
+            lines.append(f"Even {self.points['sentences'][-1].sentences} sentences do not {aim}")
         if self.difference and 1 in self.needed:
             need = self.needed[1]
             lines.append(
                 f"To find a true difference of {self.difference:g} with 80 % power at p < {self.pilot.alpha:g}, "
                 + (f"rate {need} sentences a system with one rater each." if need else "no affordable size suffices.")
             )
-        told, pairs = int(np.sum(self.pilot.pattern != 0)), len(self.pilot.pattern)
-        lines.append(f"The pilot itself tells {told} of {pairs} pairs of systems apart ({self.pilot.test} t-test).")
+        pairs = f"{int(np.sum(self.pilot.pattern != 0))} of {len(self.pilot.pattern)} pairs of systems"
+        lines.append(f"The pilot itself distinguishes {pairs} ({self.pilot.test} t-test).")
         return lines
 
     def records(self) -> list[Record]:
-        return [{"resampled": name, **_record(point)} for name, points in self.points.items() for point in points]
+        return [{"resampled": name, **point.record()} for name, points in self.points.items() for point in points]
 
     def json(self) -> Record:
         return {
@@ -428,7 +431,7 @@ class StudyPlan(Result):
                 {"first": first, "second": second, "decided": int(decided)}
                 for (first, second), decided in zip(self.pilot.pairs, self.pilot.pattern, strict=True)
             ],
-            **{name: [_record(point) for point in points] for name, points in self.points.items()},
+            **{name: [point.record() for point in points] for name, points in self.points.items()},
             "variance": asdict(self.components),
             "power": {
                 "difference": self.difference,
@@ -440,17 +443,26 @@ class StudyPlan(Result):
         }
 
     def tables(self) -> list[Table]:
-        header = ("sentences", "raters", "ratings", "tau", "power", "wrong", "tells nothing apart")
-        tables = [
-            Table(header, tuple(map(_cells, points)), CAPTIONS[name], text_columns=frozenset())
-            for name, points in self.points.items()
-        ]
-        needed = ("raters a sentence", "sentences needed", "ratings a system")
+        header = ("sentences", "raters", "ratings", "tau", "power", "wrong", "finds nothing")
+        tables = []
+        for name, points in self.points.items():
+            cells = tuple(
+                (
+                    *map(str, (point.sentences, point.raters, point.ratings)),
+                    interval(point.tau, point.low, point.high),
+                    percent(point.power),
+                    percent(point.wrong, 1),
+                    percent(point.nothing_found),
+                )
+                for point in points
+            )
+            tables.append(Table(header, cells, CAPTIONS[name], text_columns=frozenset()))
         rows = tuple(
             (str(raters), str(size) if size else "too many", str(size * raters) if size else "too many")
             for raters, size in self.needed.items()
         )
         caption = f"To find a true difference of {self.difference:g} with 80 % power"
+        needed = ("raters per sentence", "sentences needed", "ratings per system")
         return [*tables, Table(needed, rows, caption, text_columns=frozenset())]
 
     def notes(self) -> list[Note]:
@@ -459,27 +471,13 @@ class StudyPlan(Result):
             f"Pilot: {self.ratings}, {self.dimension}, {len(pilot.systems)} systems, about {pilot.sentences} sentences "
             f"and {pilot.raters:.1f} raters each; {pilot.test} t-test at p < {pilot.alpha:g}, "
             f"{self.sampling.resamples} draws, seed {self.sampling.seed}. tau: Kendall's tau-b of the significance "
-            "patterns, each pair both ways; power: of the pairs that the pilot tells apart, how many the study does."
+            "patterns, each pair both ways; power: of the pairs that the pilot distinguishes, how many the study does."
         )
         return [*(Note(line, kind="claim") for line in self.advice), *self.remarks, Note(about)]
 
 
-def _record(point: Point) -> Record:
-    return {**asdict(point), "ratings": point.ratings}
-
-
 def _raters(point: Point) -> str:
     return "one rater" if point.raters == 1 else f"{point.raters} raters"
-
-
-def _cells(point: Point) -> tuple[str, ...]:
-    return (
-        *map(str, (point.sentences, point.raters, point.ratings)),
-        interval(point.tau, point.low, point.high),
-        percent(point.power),
-        percent(point.wrong, 1),
-        percent(point.nothing_found),
-    )
 
 
 def plan(
@@ -495,10 +493,10 @@ def plan(
     difference: float | None = None,
     sampling: Sampling = Sampling(),
 ) -> StudyPlan:
-    """How many sentences and raters the next human evaluation needs, learnt from ratings that exist.
+    """Plan how many sentences and raters the next human evaluation needs, from existing ratings.
 
-    The ratings (a public set's name, a file, or ratings that were read) are resampled as Schwarzer and Kauchak (2018)
-    do it, and power is computed from their variance. ``budget`` is the number of ratings for each system; ``sentences``
+    The ratings (a public set's name, a file, or ``Judgements``) are resampled as by Schwarzer and Kauchak (2018), and
+    power is computed from their variance. ``budget`` is the number of ratings for each system; ``sentences``
     and ``raters`` are the sizes to try. ``difference`` is the true difference worth finding, on the ratings' scale; by
     default a tenth of the scale.
     """
@@ -506,22 +504,26 @@ def plan(
     judgements = read_ratings(ratings)
     rated = judgements[dimension or usual_dimension(judgements)]
     if budget < 2:
-        raise BadInput(f"A budget of {budget} ratings is none; a study needs at least two for each system.")
+        raise BadInput(f"A budget of {budget} ratings is too small; a study needs at least two for each system.")
     if not 0 < target <= 1:
         raise BadInput(f"The tau to reach is between 0 and 1, for example 0.9; not {target:g}.")
-    difference = _tenth(rated) if difference is None else difference
+    if difference is None:
+        low, high = rated.scale or (float(np.nanmin(rated.values)), float(np.nanmax(rated.values)))
+        if low == high:
+            raise BadInput(f"All ratings of {rated.dimension} are {low:g}: no plan can be made from them.")
+        difference = (high - low) / 10
     check_difference(difference)
     pilot = Pilot.of(rated, test=test, alpha=alpha)
     rng = np.random.default_rng(sampling.seed)
     most = max(1, round(pilot.raters))
     counts = tuple(raters) or tuple(count for count in (1, 2, 3, 5, 10, 15) if count <= max(most, 3))
-    # Beyond the pilot's own size a study finds what the pilot could not, and agreement with it falls for good reasons.
+    # A study larger than the pilot finds what the pilot could not, so that agreement with it falls.
     usual = {size for size in (10, 25, 50, 100, 200, 400) if size < pilot.sentences}
     sizes = tuple(sentences) or tuple(sorted(usual | {pilot.sentences}))
     if budget < 2 * min(counts):
         raise BadInput(f"{budget} ratings are too few for a test: at least two sentences are needed.")
     draw = partial(resample_study, pilot, sampling=sampling, rng=rng)
-    parts = components(pilot)
+    parts = estimate_components(pilot)
     return StudyPlan(
         judgements.name,
         rated.dimension,
@@ -537,19 +539,15 @@ def plan(
         target=target,
         difference=difference,
         needed={count: sentences_needed(parts, difference, raters=count, alpha=alpha) for count in counts},
-        smallest={size: detectable(parts, sentences=size, alpha=alpha) for size in sizes},
+        smallest={size: find_detectable_difference(parts, sentences=size, alpha=alpha) for size in sizes},
         curves=[
-            {"raters": n, "sentences": size, "power": power(parts, difference, sentences=size, raters=n, alpha=alpha)}
+            {
+                "raters": n,
+                "sentences": size,
+                "power": compute_power(parts, difference, sentences=size, raters=n, alpha=alpha),
+            }
             for n in counts
             for size in CURVE_SIZES
         ],
         remarks=judgements.remarks,
     )
-
-
-def _tenth(rated: Ratings) -> float:
-    """A tenth of the scale."""
-    low, high = rated.scale or (float(np.nanmin(rated.values)), float(np.nanmax(rated.values)))
-    if low == high:
-        raise BadInput(f"All ratings of {rated.dimension} are {low:g}: they say nothing of the next study.")
-    return (high - low) / 10

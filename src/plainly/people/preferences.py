@@ -1,10 +1,11 @@
-"""Rankings of outputs, and which systems people prefer: win rates, strengths and best–worst scores."""
+"""Rankings of outputs, and the systems that people prefer: win rates, strengths and best–worst scores."""
 
 import json
 import pkgutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.io.files import suffixes
 from plainly.io.tables import table_format
-from plainly.people.rating_tables import READERS, is_studio_export, is_true, table_of, without_excluded
+from plainly.people.rating_tables import READERS, is_studio_export, is_true, read_rating_table, without_excluded
 from plainly.stats.preferences import Meeting, Preference, best_worst, preferences
 from plainly.stats.resample import Estimate
 
@@ -35,27 +36,23 @@ class Choice:
 
 
 def read_rankings(path: str | Path) -> tuple[Choice, ...] | None:
-    """The rankings of a study, or of a table that one exported; None for a file of another kind."""
+    """Read the rankings of a study, or of a table that a study exported; return None for other files."""
     if (suffix := suffixes(path)[0]) in READERS:
         choices: tuple[Choice, ...] | None = pkgutil.resolve_name(f"{READERS[suffix]}:rankings")(path)
         return choices
     if not Path(path).is_file() or table_format(path) is None:
         return None
-    table = without_excluded(table_of(path))
+    table = without_excluded(read_rating_table(path))
     if not is_studio_export(table) or "shown" not in table.columns:
         return None
     rows = zip(*(table.columns[name] for name in ("item", "rater", "shown", "best", "worst", "tie")), strict=True)
     return tuple(
         Choice(
-            str(item),
-            str(rater),
-            tuple(json.loads(str(shown))),
-            str(best) if best else None,
-            str(worst) if worst else None,
-            is_true(tie),
+            str(item), str(rater), tuple(json.loads(str(systems))),
+            str(best or "") or None, str(worst or "") or None, is_true(tie),
         )
-        for item, rater, shown, best, worst, tie in rows
-    )
+        for item, rater, systems, best, worst, tie in rows
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,34 +96,33 @@ class Preferences(Result):
         return [Table(head + (("best–worst",) if self.best_worst else ()), tuple(rows), caption=caption)]
 
     def notes(self) -> list[Note]:
-        told = [Note("Win rate: comparisons won, a tie counts half. Strength: the logarithm of Davidson's strength.")]
+        notes = [Note("Win rate: comparisons won, a tie counts half. Strength: the logarithm of Davidson's strength.")]
         if self.undecided:
-            told.append(Note(f"{self.undecided} rankings say that it cannot be judged and count nowhere."))
-        return told
+            notes.append(Note(f"{self.undecided} rankings are not counted: the rater could not decide."))
+        return notes
 
 
 def rank(choices: Sequence[Choice], *, sampling: Sampling = Sampling()) -> Preferences:
-    """How often each system was preferred, and how strong that makes it."""
+    """Compute how often each system was preferred, and its strength."""
     decided = [choice for choice in choices if choice.tie or choice.best or choice.worst]
-    comparisons = [pair for choice in decided for pair in compared(choice)]
+    comparisons = [pair for choice in decided for pair in list_comparisons(choice)]
     if not comparisons:
-        raise BadInput("Nobody has ranked anything yet.")
+        raise BadInput("There are no rankings yet.")
     scores: dict[str, float] = {}
     if any(choice.worst for choice in decided):
-        seen = Counter(system for choice in decided for system in choice.shown)
+        displays = Counter(system for choice in decided for system in choice.shown)
         best, worst = Counter(choice.best for choice in decided), Counter(choice.worst for choice in decided)
-        counts = [np.array([count[system] for system in seen]) for count in (seen, best, worst)]
-        scores = dict(zip(seen, best_worst(*counts).tolist(), strict=True))
+        counts = [np.array([count[system] for system in displays]) for count in (displays, best, worst)]
+        scores = dict(zip(displays, best_worst(*counts).tolist(), strict=True))
     raters = len({choice.rater for choice in choices})
     systems = tuple(preferences(comparisons, sampling=sampling))
     return Preferences(systems, scores, len(decided), raters, len(choices) - len(decided))
 
 
-def compared(choice: Choice) -> Iterator[Meeting]:
-    """The comparisons in a choice: the best beats all others shown, all others beat the worst, or all tie."""
+def list_comparisons(choice: Choice) -> Iterator[Meeting]:
+    """Yield the comparisons in a choice: the best beats all others shown, all others beat the worst, or all tie."""
     if choice.tie:
-        for at, first in enumerate(choice.shown):
-            yield from (Meeting(choice.item, first, second, tie=True) for second in choice.shown[at + 1 :])
+        yield from (Meeting(choice.item, *pair, tie=True) for pair in combinations(choice.shown, 2))
         return
     for system in choice.shown:
         if choice.best and system != choice.best:

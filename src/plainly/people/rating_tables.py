@@ -1,66 +1,131 @@
-"""Ratings from tables: a row for each rating, or a row for each output with columns for raters, dimensions or means.
+"""Ratings from public sets by name, files, data frames or a running study; above all from tables.
 
-Columns are recognised by the names in columns.toml, or named by ``columns``. A cell that is empty, or holds one of the
-words for it there (n/a), is a missing rating, and is counted. Anything else that is not a number, occurs twice or lies
-outside the scale is an error that names the cell. Columns that are not read as ratings are reported.
+A table has a row for each rating, or a row for each output with columns for raters, dimensions or means. Columns are
+recognised by the names in columns.toml, or named by ``columns``. A cell that is empty, or holds one of the words for it
+there (n/a), is a missing rating, and is counted. Anything else that is not a number, occurs twice or lies outside the
+scale is an error that names the cell. Columns that are not read as ratings are reported.
 
-Tables that the studio exported contain their scales and say whose ratings do not count. In its CSV files, text that a
-spreadsheet would run as a formula has an apostrophe in front.
+Tables that the studio exported contain their scales and mark excluded raters. In its CSV files, text that a spreadsheet
+would run as a formula has an apostrophe in front.
 """
 
 import math
+import pkgutil
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from plainly.core.errors import BadInput
+from plainly import data
+from plainly.core.errors import BadInput, UnknownName
 from plainly.core.files import read_shipped
 from plainly.core.formatting import listed
+from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
-from plainly.io import workbooks
 from plainly.io.files import label, read_bytes, suffixes
-from plainly.io.tables import Sheet, read_table
-from plainly.people.ratings import Judgements, Rating, Scale
+from plainly.io.tables import SPREADSHEETS, Sheet, read_cells, read_table
+from plainly.io.texts import sheet_of
+from plainly.people.ratings import Judgements, Rating, Ratings, Scale
 
 # Suffix → the module whose functions judgements(path) and rankings(path) read such a file, imported when needed.
 READERS: dict[str, str] = {".toml": "plainly_studio"}
 
 ROLES: dict[str, list[str]] = read_shipped(__file__, "columns.toml")
-_MISSING = frozenset(ROLES.pop("missing"))
-_TAKEN = frozenset(alias for role, aliases in ROLES.items() if role != "rating" for alias in aliases)
+MISSING = frozenset(ROLES.pop("missing"))
+_ROLE_NAMES = frozenset(alias for role, aliases in ROLES.items() if role != "rating" for alias in aliases)
 ONE_SYSTEM = "outputs"
 AVERAGED = "mean"
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
-# The columns that every table of the studio has, and no other table by chance.
+# Columns that together identify a table of the studio.
 _STUDIO_COLUMNS = frozenset(
     {"item", "rater", "cannot_judge", "revision", "late", "overtime", "seconds", "at", "excluded"}
 )
 # simplicity_1, simplicity_rater2, rating 3, simplicity:alice
 _WIDE = re.compile(r"(?P<dimension>.+?)[\s._:-]*(?:rater|annotator|worker|judge|rating)?[\s._:-]*(?P<rater>\d+)", re.I)
 _NAMED = re.compile(r"(?P<dimension>[^:]+):(?P<rater>.+)")
+# A public set's name, a file, a data frame, records (anything that ``plainly.score`` accepts), or Judgements.
+RatingsLike: TypeAlias = Any
+
+# The default dimension is the first of these that was rated.
+_USUAL = ("simplicity", "structural_simplicity", "rating")
 
 
-def table_of(path: str | Path) -> Sheet:
-    if suffixes(path)[0] in workbooks.SUFFIXES:
-        return sheet_table(workbooks.read_cells(read_bytes(path), path), label(path))
+def read_ratings(
+    ratings: RatingsLike,
+    *,
+    columns: Mapping[str, str] | None = None,
+    scale: Scale | None = None,
+    systems: Sequence[str] = (),
+    z_scores: bool = False,
+    progress: Progress = no_progress,
+) -> Judgements:
+    """Read ratings, on request of some ``systems`` only, with each rater's ratings standardised.
+
+    A name without a suffix is a public set. A file is a table (CSV, TSV, JSONL, JSON, Parquet, .ods, .xlsx), with
+    ``columns`` from roles to column names and a ``scale`` to check, or the TOML file of a studio project.
+    """
+    if isinstance(ratings, Judgements):
+        judgements = ratings
+    elif isinstance(ratings, Ratings):
+        judgements = Judgements(ratings.dimension, ratings.systems, ratings.items, {ratings.dimension: ratings})
+    elif not isinstance(ratings, (str, Path)):
+        judgements = judgements_from(sheet_of(ratings), name="ratings", columns=columns, scale=scale)
+    elif not Path(ratings).suffix:
+        judgements = load(str(ratings), progress=progress)
+    elif (suffix := suffixes(ratings)[0]) in READERS:
+        if columns or scale:
+            raise BadInput(f"{label(ratings)} defines its own columns and scales. Leave columns and scale out.")
+        judgements = pkgutil.resolve_name(f"{READERS[suffix]}:judgements")(ratings)
+    elif not Path(ratings).exists():
+        raise BadInput(f"There is no file {ratings}. Check the name; public sets: plainly data list")
+    else:
+        judgements = judgements_from(read_rating_table(ratings), name=Path(ratings).name, columns=columns, scale=scale)
+    if systems:
+        judgements = judgements.of_systems(systems)
+    if z_scores:
+        judgements = replace(judgements, ratings={name: judgements[name].standardise() for name in judgements})
+    return judgements
+
+
+def usual_dimension(judgements: Judgements) -> str:
+    """Return simplicity, or else the first dimension."""
+    return next((name for name in _USUAL if name in judgements), judgements.dimensions[0])
+
+
+def load(name: str, *, progress: Progress = no_progress) -> Judgements:
+    """Load the public ratings of that name (see ``PUBLIC``), or those of a card of ratings (``plainly data list``)."""
+    if name in PUBLIC:
+        return PUBLIC[name](progress)
+    cards = [card.name for card in data.cards() if card.kind == "ratings"]
+    if name not in cards:
+        raise UnknownName("set of ratings", name, [*PUBLIC, *cards], see="plainly data list")
+    return _card(name, progress)
+
+
+def read_rating_table(path: str | Path) -> Sheet:
+    """Read the table of a file."""
+    if suffixes(path)[0] in SPREADSHEETS:
+        return sheet_table(read_cells(read_bytes(path), path), label(path))
     return unescape_export(read_table(path))
 
 
-def judgements_of(
+def judgements_from(
     table: Sheet, *, name: str, columns: Mapping[str, str] | None = None, scale: Scale | None = None
 ) -> Judgements:
+    """Return the ratings and texts of a table."""
     table = without_excluded(table)
-    roles = roles_of(table, columns)
-    ratings = [rating for _, rating in ratings_in(table, roles)]
-    if not any(rating.said for rating in ratings):
+    roles = find_roles(table, columns)
+    ratings = [rating for _, rating in iterate_ratings(table, roles)]
+    if not any(rating.is_given for rating in ratings):
         raise BadInput(f"{table.path} has no ratings. {table.listing()}")
     systems, items = _systems(table, roles), _texts(table, roles["item"])
     texts = {
-        role: ["" if not _filled(cell) else str(cell) for cell in table.column(roles[role])]
+        role: [str(cell) if _has_text(cell) else "" for cell in table.column(roles[role])]
         for role in ("source", "output", "type")
         if role in roles
     }
@@ -78,49 +143,47 @@ def judgements_of(
 
 
 def remarks_on(table: Sheet, roles: Mapping[str, str]) -> tuple[Note, ...]:
-    """What is not among the ratings of a table: cells without one, and columns that are not of numbers."""
+    """Report what is not among the ratings of a table: cells without a rating, and columns without numbers."""
     if "rating" in roles:
-        columns, other = [roles["rating"]], []
+        columns, others = [roles["rating"]], []
     else:
         columns = list(_rating_columns(table, roles, long=True))
-        other = [name for name in _unnamed_columns(table, roles) if name not in columns]
+        others = [name for name in _other_columns(table, roles) if name not in columns]
     remarks = []
-    words = Counter(str("" if not _filled(cell) else cell).strip() for name in columns for cell in table.column(name))
-    empty = {word: count for word, count in words.items() if word.casefold() in _MISSING}
-    if empty:
-        counts = [f"{count:,} {'empty' if not word else repr(word)}" for word, count in empty.items()]
-        said = f"{sum(empty.values()):,} of {sum(words.values()):,} cells hold no rating ({', '.join(counts)})"
-        remarks.append(Note(f"{table.path}: {said}; they count as not rated."))
-    numbers = {name: sum(map(_is_number, table.column(name))) for name in other}
+    words = Counter(str(cell).strip() if _has_text(cell) else "" for name in columns for cell in table.column(name))
+    if empty := {word: count for word, count in words.items() if word.casefold() in MISSING}:
+        counts = ", ".join(f"{count:,} {repr(word) if word else 'empty'}" for word, count in empty.items())
+        cells = f"{sum(empty.values()):,} of {sum(words.values()):,} cells"
+        remarks.append(Note(f"{table.path}: {cells} hold no rating ({counts}); they count as not rated."))
+    numbers = {name: sum(map(_is_number, table.column(name))) for name in others}
     if plain := [repr(name) for name, count in numbers.items() if not count]:
-        remarks.append(Note(f"{table.path}: no ratings, because there is no number, in {listed(plain)}."))
+        remarks.append(Note(f"{table.path}: no ratings, because there are no numbers, in {listed(plain)}."))
     for name, count in numbers.items():
         if count:
             message = (
-                f"{table.path}: column {name!r} is not taken for ratings, because only {count:,} of its {len(table):,} "
-                "cells are numbers. Correct the others, or take the column out."
+                f"{table.path}: column {name!r} is not read as ratings, because only {count:,} of its {len(table):,} "
+                "cells are numbers. Correct the others, or remove the column."
             )
             remarks.append(Note(message, kind="warning", code="not-ratings", where=name))
     return tuple(remarks)
 
 
-def roles_of(table: Sheet, columns: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Which column plays which part: by the names that studies use, and as ``columns`` says."""
+def find_roles(table: Sheet, columns: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the column of each role, by the names that studies use and by ``columns``."""
     for role, column in (columns or {}).items():
         if role not in ROLES:
             raise BadInput(f"A table of ratings has no role {role!r}. Its roles: {', '.join(ROLES)}")
         table.column(column)
-    folded = {name.strip().casefold().replace(" ", "_"): name for name in table.columns}
-    roles = {role: folded[alias] for role, aliases in ROLES.items() for alias in reversed(aliases) if alias in folded}
+    by_key = {name.strip().casefold().replace(" ", "_"): name for name in table.columns}
+    roles = {role: by_key[alias] for role, aliases in ROLES.items() for alias in reversed(aliases) if alias in by_key}
     roles |= columns or {}
     if "item" not in roles:
-        missing = f"{table.path} has no column that says which item was rated. {table.listing()}"
-        raise BadInput(f"{missing} Name it: --columns item=COLUMN")
+        raise BadInput(f"{table.path} has no column of items. {table.listing()} Name it: --columns item=COLUMN")
     return roles
 
 
-def ratings_in(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[int, Rating]]:
-    """Every rating of a table with its row; a cell that is empty is a rating that was not given."""
+def iterate_ratings(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[int, Rating]]:
+    """Yield every rating of a table with its row; an empty cell is a missing rating, NaN."""
     items, systems = _texts(table, roles["item"]), _systems(table, roles)
     raters = _texts(table, roles["rater"]) if "rater" in roles else None
     dimensions = ["rating"] * len(table)
@@ -130,93 +193,93 @@ def ratings_in(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[int, Ra
             dimensions = _texts(table, roles["dimension"])
     else:
         columns = _rating_columns(table, roles, long=raters is not None)
-    seen: set[tuple[str, str, str, str]] = set()
-    for column, (named, numbered) in columns.items():
+    keys: set[tuple[str, str, str, str]] = set()
+    for column, (dimension, rater) in columns.items():
         for row, cell in enumerate(table.column(column)):
-            value = _number(cell, where=f"{table.where(row)}, column {column!r}")
-            key = (systems[row], items[row], raters[row] if raters else numbered, named or dimensions[row])
-            if key in seen:
+            if not _is_missing(cell) and not _is_number(cell):
+                where = f"{table.where(row)}, column {column!r}"
+                raise BadInput(f"{where}: {cell!r} is not a number. Leave the cell empty if there is no rating.")
+            value = math.nan if _is_missing(cell) else float(cell)  # type: ignore[arg-type]
+            key = (systems[row], items[row], raters[row] if raters else rater, dimension or dimensions[row])
+            if key in keys:
                 raise BadInput(
                     f"{table.where(row)}: rater {key[2]!r} rated item {key[1]!r} of {key[0]!r} on {key[3]!r} twice. "
                     "Keep one of the rows, or name the columns that tell them apart (--columns system=… item=… "
                     "rater=…)."
                 )
-            seen.add(key)
+            keys.add(key)
             yield row, Rating(*key, value)
 
 
 def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Sheet:
-    """A table from a sheet: its first row names the columns. Two rows of names are read as ``dimension:rater``."""
-    filled = [(number, list(row)) for number, row in enumerate(rows, 1) if any(_filled(cell) for cell in row)]
-    if len(filled) < 2:
+    """Convert a sheet, whose first row names the columns. Two rows of names are read as ``dimension:rater``."""
+    numbers = [number for number, row in enumerate(rows, 1) if any(map(_has_text, row))]
+    if len(numbers) < 2:
         raise BadInput(f"{path} has no rows below the column names.")
-    width = max(len(row) for _, row in filled)
-    padded = [(number, [*row, *[None] * (width - len(row))]) for number, row in filled]
-    (_, head), *body = padded
-    names = [str(cell).strip() if _filled(cell) else "" for cell in head]
-    second = body[0][1]
-    unnamed = any(not name and _filled(cell) for name, cell in zip(names, second, strict=True))
-    if unnamed and not any(map(_is_number, second)):
-        # The raters stand above their dimensions, each over the first of its columns.
+    head, *body = zip(*zip_longest(*(rows[number - 1] for number in numbers)), strict=True)
+    names = [str(cell).strip() if _has_text(cell) else "" for cell in head]
+    has_second = any(not name and _has_text(cell) for name, cell in zip(names, body[0], strict=True))
+    if has_second and not any(map(_is_number, body[0])):
+        # Each rater is named above the first of its columns, the dimensions below.
         above = ""
-        for at, cell in enumerate(second):
-            above = names[at] or above
-            if _filled(cell):
-                names[at] = f"{str(cell).strip()}:{above}"
-        body = body[1:]
-    kept = [at for at, name in enumerate(names) if name]
-    if len({names[at] for at in kept}) < len(kept):
-        raise BadInput(f"{path} has two columns of one name among: {', '.join(names[at] for at in kept)}. Rename one.")
-    return Sheet({names[at]: [row[at] for _, row in body] for at in kept}, path, [number for number, _ in body], "row")
+        for place, cell in enumerate(body.pop(0)):
+            above = names[place] or above
+            if _has_text(cell):
+                names[place] = f"{str(cell).strip()}:{above}"
+    places = {name: place for place, name in enumerate(names) if name}
+    if len(places) < sum(map(bool, names)):
+        raise BadInput(f"{path} has two columns of one name among: {', '.join(filter(None, names))}. Rename one.")
+    columns = {name: [row[place] for row in body] for name, place in places.items()}
+    return Sheet(columns, path, numbers[len(numbers) - len(body) :], "row")
 
 
 def _systems(table: Sheet, roles: Mapping[str, str]) -> list[str]:
     return _texts(table, roles["system"]) if "system" in roles else [ONE_SYSTEM] * len(table)
 
 
-def _unnamed_columns(table: Sheet, roles: Mapping[str, str]) -> list[str]:
-    """Columns that play no part by their name."""
+def _other_columns(table: Sheet, roles: Mapping[str, str]) -> list[str]:
+    """Return the columns without a role."""
     return [
         name
         for name in table.columns
-        if (folded := name.strip().casefold().replace(" ", "_")) not in _TAKEN
-        and not folded.startswith("reference")
+        if (key := name.strip().casefold().replace(" ", "_")) not in _ROLE_NAMES
+        and not key.startswith("reference")
         and name not in roles.values()
     ]
 
 
 def _rating_columns(table: Sheet, roles: Mapping[str, str], *, long: bool) -> dict[str, tuple[str, str]]:
-    """Column → (dimension, rater): the columns that play no other part and are mostly numbers, where not empty."""
+    """Return (dimension, rater) by column, for columns without another role in which most cells are numbers."""
     numeric = []
-    for name in _unnamed_columns(table, roles):
-        cells = [cell for cell in table.columns[name] if not _missing(cell)]
+    for name in _other_columns(table, roles):
+        cells = [cell for cell in table.columns[name] if not _is_missing(cell)]
         if cells and 2 * sum(map(_is_number, cells)) >= len(cells):
             numeric.append(name)
     if not numeric:
         raise BadInput(
-            f"{table.path} has no column of ratings. {table.listing()} Name it: --columns rating=COLUMN, or give each "
-            "dimension or rater a column of numbers."
+            f"{table.path} has no column of ratings. {table.listing()} Name it: --columns rating=COLUMN, or use a "
+            "column of numbers for each dimension or rater."
         )
     if long:
         return {name: (name, AVERAGED) for name in numeric}
-    parted = {name: _NAMED.fullmatch(name) or _WIDE.fullmatch(name) for name in numeric}
-    shared = [match["dimension"] for match in parted.values() if match]
+    matches = {name: _NAMED.fullmatch(name) or _WIDE.fullmatch(name) for name in numeric}
+    dimensions = [match["dimension"] for match in matches.values() if match]
     return {
         name: (match["dimension"].strip(), match["rater"].strip())
-        if match and (":" in name or shared.count(match["dimension"]) > 1)
+        if match and (":" in name or dimensions.count(match["dimension"]) > 1)
         else (name, AVERAGED)
-        for name, match in parted.items()
+        for name, match in matches.items()
     }
 
 
 def _references(table: Sheet, items: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """References from columns whose names begin with ``reference``: a text each, or a list of texts."""
+    """Return references from columns whose names begin with ``reference``: a text each, or a list of texts."""
     columns = [cells for name, cells in table.columns.items() if name.strip().casefold().startswith("reference")]
     references: dict[str, tuple[str, ...]] = {}
     for row, item in enumerate(items):
         texts: list[object] = []
         for cell in (cells[row] for cells in columns):
-            texts += filter(_filled, cell if isinstance(cell, list) else [cell])
+            texts += filter(_has_text, cell if isinstance(cell, list) else [cell])
         if texts:
             references.setdefault(item, tuple(map(str, texts)))
     return references
@@ -225,27 +288,19 @@ def _references(table: Sheet, items: Sequence[str]) -> dict[str, tuple[str, ...]
 def _texts(table: Sheet, column: str) -> list[str]:
     texts = []
     for row, cell in enumerate(table.column(column)):
-        if not _filled(cell):
-            raise BadInput(f"{table.where(row)}: column {column!r} is empty. Fill it in or take the row out.")
+        if not _has_text(cell):
+            raise BadInput(f"{table.where(row)}: column {column!r} is empty. Fill it in or remove the row.")
         # A sheet stores the item 3 as 3.0.
         texts.append(str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip())
     return texts
 
 
-def _number(cell: object, *, where: str) -> float:
-    if _missing(cell):
-        return math.nan
-    if not _is_number(cell):
-        raise BadInput(f"{where}: {cell!r} is not a number. Leave the cell empty where there is no rating.")
-    return float(cell)  # type: ignore[arg-type]
-
-
-def _missing(cell: object) -> bool:
-    return not _filled(cell) or (isinstance(cell, str) and cell.strip().casefold() in _MISSING)
+def _is_missing(cell: object) -> bool:
+    return not _has_text(cell) or (isinstance(cell, str) and cell.strip().casefold() in MISSING)
 
 
 def _is_number(cell: object) -> bool:
-    if isinstance(cell, bool) or not _filled(cell):
+    if isinstance(cell, bool) or not _has_text(cell):
         return False
     try:
         return math.isfinite(float(cell))  # type: ignore[arg-type]
@@ -253,22 +308,22 @@ def _is_number(cell: object) -> bool:
         return False
 
 
-def _filled(cell: object) -> bool:
+def _has_text(cell: object) -> bool:
     return not (cell is None or cell != cell or (isinstance(cell, str) and not cell.strip()))
 
 
 def is_formula(value: object) -> bool:
-    """Whether a spreadsheet would take a text for a formula, apostrophes before it aside."""
+    """Return whether a spreadsheet would read a text as a formula, ignoring apostrophes before it."""
     return isinstance(value, str) and value.lstrip("'").startswith(_FORMULA)
 
 
 def escape_formula(value: Any) -> Any:
-    """A cell of an exported CSV file that no spreadsheet runs as a formula."""
+    """Return a cell for an exported CSV file that no spreadsheet runs as a formula."""
     return f"'{value}" if is_formula(value) else value
 
 
 def unescape_formula(value: Any) -> Any:
-    """The value of a cell of an exported CSV file."""
+    """Return the value of a cell of an exported CSV file."""
     return value[1:] if is_formula(value) and value.startswith("'") else value
 
 
@@ -277,27 +332,99 @@ def is_studio_export(table: Sheet) -> bool:
 
 
 def unescape_export(table: Sheet) -> Sheet:
-    """A table of the studio with its texts as they were typed; any other table unchanged."""
+    """Return a table of the studio with its original texts; any other table unchanged."""
     if not is_studio_export(table) or not table.path.partition("?")[0].endswith((".csv", ".tsv", ".csv.gz")):
         return table
     return replace(table, columns={name: list(map(unescape_formula, cells)) for name, cells in table.columns.items()})
 
 
 def is_true(cell: object) -> bool:
-    """Whether a cell means yes, in any of the formats."""
+    """Return whether a cell means yes, in any of the formats."""
     return cell is True or str(cell).strip().lower() in ("true", "1", "yes")
 
 
 def without_excluded(table: Sheet) -> Sheet:
-    """A table of the studio without the rows of excluded raters; any other table unchanged."""
+    """Return a table of the studio without the rows of excluded raters; any other table unchanged."""
     if not is_studio_export(table):
         return table
-    return table.chosen([row for row, cell in enumerate(table.columns["excluded"]) if not is_true(cell)])
+    return table.select([row for row, cell in enumerate(table.columns["excluded"]) if not is_true(cell)])
 
 
 def _exported_scales(table: Sheet) -> dict[str, Scale]:
-    """The scale of each dimension, where the table contains it."""
+    """Return the scale of each dimension, where the table contains it."""
     if not is_studio_export(table) or not {"dimension", "minimum", "maximum"} <= set(table.columns):
         return {}
     rows = zip(*(table.columns[name] for name in ("dimension", "minimum", "maximum")), strict=True)
     return {str(name): (float(str(low)), float(str(high))) for name, low, high in rows}
+
+
+def _simplicity_da(progress: Progress) -> Judgements:
+    """Load Alva-Manchego et al. 2021: simplicity by rater, fluency and meaning as averages, all as z-scores too."""
+    sets = {"asset": "asset/test", "turkcorpus": "turkcorpus/test", "hsplit": "hsplit/test"}
+    return _with_references(_by_rater_or_averaged("simplicity-da", progress), sets, progress, join="all")
+
+
+def _by_rater_or_averaged(family: str, progress: Progress) -> Judgements:
+    """Load each dimension by rater where that is published, else its averages."""
+    means, by_rater = _card(f"{family}/averages", progress), _card(f"{family}/ratings", progress)
+    others = replace(means, ratings={name: means[name] for name in means if name not in by_rater})
+    return Judgements.combine(family, by_rater, others)
+
+
+def _acl2018(progress: Progress) -> Judgements:
+    """Load Sulem et al. 2018: 28 systems and the four HSplit annotations on 70 sentences, with their outputs."""
+    judgements = Judgements.combine("acl2018", _card("acl2018/ratings", progress), _card("hsplit/ratings", progress))
+    split = data.load("hsplit/first70", progress=progress)
+    gem = data.load("turkcorpus/test-gem", progress=progress)
+    simple = data.load("turkcorpus/test-simplewiki", progress=progress)
+    published = set(data.system_names("hsplit/first70"))
+    names = [name for name in judgements.systems if name in published]
+    texts: dict[str, Sequence[str]] = {
+        **data.outputs_of("hsplit/first70", names, progress=progress),
+        **{f"HSplit{number + 1}": [row[number] for row in split.references] for number in range(4)},
+        "Identity": gem.sources,
+        "SBMT-SARI": data.outputs("turkcorpus/test-legacy", "xu/SBMT-SARI", progress=progress),
+        "Simple Wikipedia": [row[0] for row in simple.references],
+    }
+    judgements = replace(
+        judgements,
+        sources={item: gem.sources[int(item) - 1] for item in judgements.items},
+        outputs={
+            (system, item): lines[int(item) - 1]
+            for system, lines in texts.items()
+            if system in judgements.systems
+            for item in judgements.items
+        },
+        types={system: _acl_type(system) for system in judgements.systems},
+    )
+    return _with_references(judgements, {"turkcorpus": "turkcorpus/test-gem", "hsplit": "hsplit/test"}, progress)
+
+
+def _acl_type(system: str) -> str:
+    if system.startswith("HSplit") or system == "Simple Wikipedia":
+        return "human"
+    if system == "Identity":
+        return "copy"
+    return "neural" if "NTS" in system else "statistical or rules"
+
+
+def _card(name: str, progress: Progress) -> Judgements:
+    judgements = judgements_from(data.table(name, progress=progress), name=name)
+    return replace(judgements, language=data.card(name).language)
+
+
+def _with_references(judgements: Judgements, sets: Mapping[str, str], progress: Progress, join: str = "") -> Judgements:
+    references: dict[str, dict[str, tuple[str, ...]]] = {join: dict.fromkeys(judgements.items, ())} if join else {}
+    for name, card in sets.items():
+        texts = data.load(card, progress=progress).references
+        references[name] = {item: texts[int(item) - 1] for item in judgements.items}
+        if join:
+            references[join] = {item: references[join][item] + references[name][item] for item in judgements.items}
+    return replace(judgements, references=references)
+
+
+PUBLIC: dict[str, Callable[[Progress], Judgements]] = {
+    "simplicity-da": _simplicity_da,
+    "acl2018": _acl2018,
+    "structural-simplicity": partial(_by_rater_or_averaged, "structural-simplicity"),
+}

@@ -1,6 +1,6 @@
-"""The forms that figures have: values one under another, points on two axes, lines, and a table of shares.
+"""The forms of figures: values one under another, points on two axes, lines, and a table of shares.
 
-Each form draws itself once; the drawing goes to the page and to files.
+Each form is drawn once; the drawing goes to the page and to files.
 """
 
 import math
@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import compress, repeat
 from typing import ClassVar
 
-from plainly.core.formatting import abridged
+from plainly.core.formatting import abridge, number
 from plainly.reporting import svg
 from plainly.reporting.geometry import PlacedNames, Scale, fit_scale, place_names, text_width
 from plainly.reporting.svg import WIDTH, Drawing, Figure, hue, percent, series_shape
@@ -18,65 +18,55 @@ from plainly.reporting.svg import WIDTH, Drawing, Figure, hue, percent, series_s
 SIDES = {"higher": "higher is better", "lower": "lower is better", "neither": "no better side"}
 Points = Sequence[tuple[float, float]]
 Opens = Mapping[str, str | int]  # what the item browser shows after a click
-_LONG = 140  # pixels of a name that stands beside its marks, on a phone too
+_LONG = 140  # pixels: longer names stand above their marks, so that they fit on a phone
 _LONGEST = 40  # letters of a name
 _EDGE = 8  # pixels on the right of a field
-_DENSE = 8  # points of a line from which on its marks are small
-_TALL = 18  # rows from which on the axis stands above them as well
+_DENSE = 8  # a line with at least this many points has small marks
+_TALL = 18  # with more rows the axis is repeated at the top
 # The narrowest fields of a scatter plot, and their height, on a phone, a tablet and a desk: as figure.css has them.
 _FIELDS = ((240, 300), (540, 380), (1000, 460))
-_FILES = (
-    (WIDTH, 300),
-    (680, 400),
-)  # widths of a scatter plot in a file, and the heights of its field: the first that fits
+# Widths of a scatter plot in a file, and the heights of its field: the first that fits.
+_FILES = ((WIDTH, 300), (680, 400))
 _KINDS = {"best": "circle", "tied": "diamond", "plain": "circle", "not": "circle", "other": "right", "fooled": "right"}
 
 
 def slug(text: str, keep: str = "") -> str:
-    """A text as a part of a file's name."""
+    """Return a text that can be part of a file name."""
     return "".join(c if c.isalnum() or c in keep else "-" for c in text).strip("-")
 
 
 def _describe_cut(names: Sequence[str]) -> str:
-    """That the axis ends before somebody, in a sentence."""
+    """Return a sentence about the systems that lie beyond the axis."""
     if not names:
         return ""
     return f"The axis is cut: {', '.join(names)} {'lies' if len(names) == 1 else 'lie'} far beyond its end (arrow)."
 
 
 def _group(
-    content: str,
-    kind: str,
-    name: str,
-    tip: str,
-    opens: Opens | None,
-    system: int | None,
-    *,
-    first: bool,
-    link: str = "",
+    content: str, kind: str, name: str, tip: str, opens: Opens | None, system: int | None, first: bool, link: str = ""
 ) -> str:
-    """A mark with its tip; one that belongs to a system opens its items. Tab reaches the first, arrows the others."""
-    drawn = svg.tip(name, tip) + content
+    """Draw a mark with its tip; the mark of a system opens its items. Tab reaches the first, arrows the others."""
+    elements = svg.tip(name, tip) + content
     place = 0 if first else -1
     if link:
-        return svg.element("a", drawn, class_=kind, href=link, tabindex=place)
+        return svg.element("a", elements, class_=kind, href=link, tabindex=place)
     if system is None or opens is None:
-        return svg.element("g", drawn, class_=kind)
+        return svg.element("g", elements, class_=kind)
     data = {f"data_{key}": value for key, value in opens.items()}
-    return svg.element("g", drawn, class_=kind, role="button", tabindex=place, data_system=system, **data)
+    return svg.element("g", elements, class_=kind, role="button", tabindex=place, data_system=system, **data)
 
 
 def _draw_x_ticks(scale: Scale, y: object, dy: int, room: float) -> Iterator[str]:
-    """The numbers of an axis from left to right; where there is little room, every second."""
-    for place, (value, shown) in enumerate(scale.ticks):
-        if place % 2 == 0 or not room or room / len(scale.ticks) > text_width(shown) + 4:
+    """Draw the numbers of a horizontal axis; in a narrow field, every second one."""
+    for place, (value, text) in enumerate(scale.ticks):
+        if place % 2 == 0 or not room or room / len(scale.ticks) > text_width(text) + 4:
             kind = "tick thin" if place % 2 and not room else "tick"
-            yield svg.text(shown, percent(scale.at(value)), y, kind, dy=dy, text_anchor="middle")
+            yield svg.text(text, percent(scale.at(value)), y, kind, dy=dy, text_anchor="middle")
 
 
 @dataclass(frozen=True)
 class Strip:
-    """One line of a plot: a name, a value with its interval, the number as shown, and all that is known of it."""
+    """One line of a plot: a name, a value with its interval, the value as text, and details for its tip."""
 
     name: str
     value: float
@@ -84,11 +74,15 @@ class Strip:
     high: float = math.nan
     inner: tuple[float, float] | None = None  # the middle half
     kind: str = "plain"
-    shown: str = ""
-    said: str = ""
+    details: str = ""
     system: int | None = None  # gives the colour, and whose items a click opens
     link: str = ""  # or the page that it leads to
-    was: float = math.nan  # what it was before
+    previous: float = math.nan  # the published value, in a plot of published and sound numbers
+    label: str = ""  # the value as text, where it is not a number with two decimals
+
+    @property
+    def text(self) -> str:
+        return self.label or number(self.value, page=True)
 
 
 @dataclass(frozen=True)
@@ -108,21 +102,21 @@ class Strips:
 
     @cached_property
     def scale(self) -> Scale:
-        points = {row.name: (row.value, row.low, row.high, row.was) for row in self.rows}
+        points = {row.name: (row.value, row.low, row.high, row.previous) for row in self.rows}
         also = [self.line, *(self.band or ()), *([0.0] if self.zero or self.share else [])]
         return fit_scale(points, also, whole=self.share)
 
     @property
     def cut(self) -> str:
-        return _describe_cut([f"{row.name} ({row.shown})" for row in self.rows if row.name in self.scale.beyond])
+        return _describe_cut([f"{row.name} ({row.text})" for row in self.rows if row.name in self.scale.beyond])
 
     def draw(self, width: float = 0) -> Drawing:
-        """A line for each row: its name, its marks and its number. Long names stand above their marks."""
-        names = [abridged(row.name, _LONGEST) for row in self.rows]
+        """Draw a line for each row: its name, its marks and its number. Long names stand above their marks."""
+        names = [abridge(row.name, _LONGEST) for row in self.rows]
         widest = max(map(text_width, names), default=0.0)
         above = widest > _LONG
         left = 4.0 if above else widest + 10
-        right = max((text_width(row.shown) for row in self.rows), default=0.0) + 10
+        right = max((text_width(row.text) for row in self.rows), default=0.0) + 10
         step = 40 if above else 26
         height = step * len(self.rows)
         tall = len(self.rows) > _TALL
@@ -138,10 +132,10 @@ class Strips:
             content += svg.text(name, -left if above else -12.0, top + 15 if above else middle + 4.5, "who",
                                  text_anchor=None if above else "end")  # fmt: skip
             content += self._draw_marks(row, middle)
-            content += " " + svg.text(row.shown, "100%", middle + 4.5, "num", dx=right - 2, text_anchor="end")
+            content += " " + svg.text(row.text, "100%", middle + 4.5, "num", dx=right - 2, text_anchor="end")
             kind = f"strip {row.kind if row.system is None else hue(row.system)}{' end' * (place + 1 in self.ends)}"
-            told = kind, row.name, row.said, self.opens, row.system
-            parts.append(_group(content, *told, first=place == 0, link=row.link))
+            about = kind, row.name, row.details, self.opens, row.system
+            parts.append(_group(content, *about, place == 0, row.link))
             if place + 1 in self.ends:
                 parts.append(svg.line(-left, top + step, "100%", top + step, "divider"))
         parts.append(svg.text(self.unit, "50%", height, "unit", dy=36, text_anchor="middle"))
@@ -162,19 +156,18 @@ class Strips:
         low, high = (row.low, row.high) if math.isfinite(row.low + row.high) else (row.value, row.value)
         if self.zero:
             low, high = sorted((0.0, row.value))
-        drawn = svg.line(percent(at(low)), y, percent(at(high)), y, "span thin" if row.inner else "span")
+        elements = svg.line(percent(at(low)), y, percent(at(high)), y, "span thin" if row.inner else "span")
         if row.inner is not None:
             first, last = map(at, row.inner)
-            drawn += svg.element(
-                "rect", x=percent(first), y=y - 5, width=percent(last - first), height=10, class_="inner"
-            )
-            return drawn + svg.line(percent(at(row.value)), y - 7, percent(at(row.value)), y + 7, "median")
+            width = percent(last - first)
+            elements += svg.element("rect", x=percent(first), y=y - 5, width=width, height=10, class_="inner")
+            return elements + svg.line(percent(at(row.value)), y - 7, percent(at(row.value)), y + 7, "median")
         if row.name in self.scale.beyond:
             arrow = svg.mark("left" if at(row.value) == 0 else "right", percent(at(row.value)), y)
-            return drawn + svg.element("g", arrow, class_="people")
-        if not math.isnan(row.was):
-            drawn += svg.element("g", svg.mark("up", percent(at(row.was)), y), class_="people")
-        return drawn + svg.mark(_KINDS[row.kind], percent(at(row.value)), y)
+            return elements + svg.element("g", arrow, class_="people")
+        if not math.isnan(row.previous):
+            elements += svg.element("g", svg.mark("up", percent(at(row.previous)), y), class_="people")
+        return elements + svg.mark(_KINDS[row.kind], percent(at(row.value)), y)
 
 
 @dataclass(frozen=True)
@@ -185,8 +178,8 @@ class Series:
     points: Points
     place: int | None = None
     tips: tuple[str, ...] = ()
-    shape: str = ""  # other than that of its place
-    joined: bool = True  # by a line
+    shape: str = ""  # overrides the shape of its place
+    has_line: bool = True
     band: Points = ()  # low and high at each point
 
 
@@ -198,11 +191,11 @@ class Plane:
     series: tuple[Series, ...]
     across: str
     up: str
-    axis: Scale | None = None  # from left to right, where it does not follow from the points
-    ends: tuple[float, ...] = ()  # numbers that the axis upwards must hold
+    axis: Scale | None = None  # the horizontal axis; None: fitted to the points
+    ends: tuple[float, ...] = ()  # numbers that the vertical axis must include
     line: Points = ()
-    named: bool = False
-    turned: bool = False  # lower is better, so that low values stand at the top
+    has_names: bool = False  # beside the points, instead of a legend
+    is_inverted: bool = False  # lower is better, so low values stand at the top
     opens: Opens | None = None  # None: marks cannot be clicked
     height: float = 220
 
@@ -216,125 +209,126 @@ class Plane:
 
     def _fit(self, side: int, also: Sequence[float]) -> Scale:
         values = {
-            each.name if self.named else str(place): [
+            each.name if self.has_names else str(place): [
                 *(point[side] for point in each.points),
                 *(end for ends in (each.band if side else ()) for end in ends),
             ]
             for place, each in enumerate(self.series)
         }
-        return fit_scale(values, also, most=6 if self.named else 5, whole=not self.named)
+        return fit_scale(values, also, most=6 if self.has_names else 5, whole=not self.has_names)
 
     def at(self, points: Points) -> list[tuple[float, float]]:
-        """Points in percent from the left and from the top; those that are undefined are left out."""
-        placed = [(self.x.at(x), self.y.at(y)) for x, y in points if math.isfinite(x + y)]
-        return [(x, y if self.turned else round(100 - y, 2)) for x, y in placed]
+        """Convert points to percentages from the left and from the top, without undefined points."""
+        percents = [(self.x.at(x), self.y.at(y)) for x, y in points if math.isfinite(x + y)]
+        return [(x, y if self.is_inverted else round(100 - y, 2)) for x, y in percents]
 
     @property
     def cut(self) -> str:
         return _describe_cut([each.name for each in self.series if each.name in (*self.x.beyond, *self.y.beyond)])
 
     def place_names(self, width: float, height: float) -> PlacedNames:
-        """The names in a field of this width, or wider, and this height."""
-        names = [abridged(each.name, _LONGEST) for each in self.series]
+        """Place the names in a field of this width or wider."""
+        names = [abridge(each.name, _LONGEST) for each in self.series]
         points = [point for each in self.series for point in self.at(each.points)]
         return place_names(names, points, self.at(self.line), width=width, height=height)
 
     @property
     def file_width(self) -> float:
         """The narrowest width of a file in which all names find a place."""
-        fits = (wide for wide, high in _FILES if not self.named or not self.place_names(wide - 60, high).numbered)
+        fits = (
+            wide for wide, high in _FILES if not self.has_names or not self.place_names(wide - 60, high).are_numbers
+        )
         return next(fits, _FILES[-1][0])
 
     def draw(self, width: float = 0) -> Drawing:
-        """The background first, then what is told apart, and a legend where there are several."""
-        left = max((text_width(shown) for _, shown in self.y.ticks), default=0.0) + 10
+        """Draw grey series first, then coloured ones, then a legend or names."""
+        left = max((text_width(text) for _, text in self.y.ticks), default=0.0) + 10
         room = width - left - _EDGE if width else _FIELDS[0][0]
-        parts = [*self._draw_axes(left), svg.path(self.at(self.line), "front" if self.named else "fitted")]
+        parts = [*self._draw_axes(left), svg.path(self.at(self.line), "front" if self.has_names else "fitted")]
         parts += map(self._draw_series, sorted(self.series, key=lambda each: each.place is not None))
-        if not self.named:
+        if not self.has_names:
             legend = [each for each in self.series if each.place is not None and not each.shape]
-            drawn, below = self._draw_legend(legend, room) if len(legend) > 1 else ("", 0)
-            return Drawing("".join([*parts, drawn]), self.height, left, _EDGE, top=26, bottom=44 + below)
+            elements, below = self._draw_legend(legend, room) if len(legend) > 1 else ("", 0)
+            return Drawing("".join([*parts, elements]), self.height, left, _EDGE, top=26, bottom=44 + below)
         height = next((high for wide, high in _FILES if wide >= width), _FILES[-1][1])
         fields = [self.place_names(*field) for field in (((room, height),) if width else _FIELDS)]
         parts += [_draw_names(names, number) for number, names in enumerate(fields, start=1)]
-        numbered = [f"room-{number}" for number, names in enumerate(fields, start=1) if names.numbered]
-        key = tuple(each.name for each in self.series) if numbered else ()
-        return Drawing(
-            "".join(parts), height, left, _EDGE, top=26, kind="scatter", key=key, key_kind=" ".join(numbered)
-        )
+        kinds = [f"width-{number}" for number, names in enumerate(fields, start=1) if names.are_numbers]
+        key = tuple(each.name for each in self.series) if kinds else ()
+        body, kind = "".join(parts), " ".join(kinds)
+        return Drawing(body, height, left, _EDGE, top=26, kind="scatter", key=key, key_kind=kind)
 
     def _draw_axes(self, left: float) -> Iterator[str]:
         for value, _ in self.x.ticks:
             yield svg.line(percent(self.x.at(value)), 0, percent(self.x.at(value)), "100%", "grid")
         yield from _draw_x_ticks(self.x, "100%", 17, math.inf)
-        for value, shown in self.y.ticks:
+        for value, text in self.y.ticks:
             ((_, y),) = self.at([(self.x.low, value)])
             yield svg.line(0, percent(y), "100%", percent(y), "grid")
-            yield svg.text(shown, -7, percent(y), "tick", dy=4.5, text_anchor="end")
+            yield svg.text(text, -7, percent(y), "tick", dy=4.5, text_anchor="end")
         yield svg.text(self.up, -left, -12, "unit")
         yield svg.text(self.across, "50%", "100%", "unit", dy=36, text_anchor="middle")
 
     def _draw_series(self, series: Series) -> str:
-        placed = self.at(series.points)
-        drawn = svg.path(placed, "line") if series.joined else ""
+        positions = self.at(series.points)
+        elements = svg.path(positions, "line") if series.has_line else ""
         if series.place is None:
-            return svg.element("g", drawn, class_="background")
+            return svg.element("g", elements, class_="background")
         if series.band:
             across = [x for x, _ in series.points]
             lows, highs = zip(*series.band, strict=True)
             edge = self.at([*zip(across, lows, strict=True), *reversed([*zip(across, highs, strict=True)])])
-            drawn = svg.area(edge) + drawn
+            elements = svg.area(edge) + elements
         colour = "people" if series.name in (*self.x.beyond, *self.y.beyond) else hue(series.place)
         shape = series.shape or series_shape(series.place)
-        size = 0.6 if len(placed) >= _DENSE else 1
-        defined = [math.isfinite(sum(point)) for point in series.points]
-        for (x, y), tip in zip(placed, compress(series.tips or repeat(""), defined), strict=True):
+        size = 0.6 if len(positions) >= _DENSE else 1
+        are_finite = [math.isfinite(sum(point)) for point in series.points]
+        for (x, y), tip in zip(positions, compress(series.tips or repeat(""), are_finite), strict=True):
             mark = svg.mark(shape, percent(x), percent(y), size)
-            if self.named:
+            if self.has_names:
                 hit = svg.element("circle", cx=percent(x), cy=percent(y), r=12, class_="hit")
                 first = series is self.series[0]
                 return _group(hit + mark, f"point {colour}", series.name, tip, self.opens, series.place, first=first)
-            drawn += svg.element("g", svg.tip(series.name, tip) + mark) if tip else mark
-        return svg.element("g", drawn, class_=colour if series.joined else f"dots {colour}")
+            elements += svg.element("g", svg.tip(series.name, tip) + mark) if tip else mark
+        return svg.element("g", elements, class_=colour if series.has_line else f"dots {colour}")
 
     def _draw_legend(self, legend: Sequence[Series], room: float) -> tuple[str, float]:
-        """The names with their marks, in as many columns as fit, and how high that is."""
+        """Draw names with their marks in as many columns as fit; return the drawing and its height."""
         fit = max(1, int(room // (max(text_width(each.name) for each in legend) + 28)))
         rows = math.ceil(len(legend) / fit)
         columns = math.ceil(len(legend) / rows)
-        drawn = []
-        for number, each in enumerate(legend):
+        elements = []
+        for place, each in enumerate(legend):
             assert each.place is not None
-            x = percent(100 * (number % columns) / columns)
+            x = percent(100 * (place % columns) / columns)
             mark = svg.element("g", svg.mark(series_shape(each.place), x, "100%"), transform="translate(7,-4.5)")
-            content = mark + svg.text(abridged(each.name), x, "100%", "name", dx=20)
-            kind, down = f"entry {hue(each.place)}", 60 + 20 * (number // columns)
-            entry = _group(content, kind, each.name, ", ".join(each.tips), self.opens, each.place, first=number == 0)
-            drawn.append(svg.element("g", entry, transform=f"translate(0,{down})"))
-        return "".join(drawn), 8 + 20 * rows
+            content = mark + svg.text(abridge(each.name), x, "100%", "name", dx=20)
+            kind, down = f"entry {hue(each.place)}", 60 + 20 * (place // columns)
+            entry = _group(content, kind, each.name, ", ".join(each.tips), self.opens, each.place, first=place == 0)
+            elements.append(svg.element("g", entry, transform=f"translate(0,{down})"))
+        return "".join(elements), 8 + 20 * rows
 
 
-def _draw_names(placed: PlacedNames, room: int) -> str:
-    """Names beside their points, with lines to those that stand far off."""
-    drawn = []
-    for name in placed.names:
+def _draw_names(names: PlacedNames, width: int) -> str:
+    """Draw names beside their points, with lines to those that stand far off."""
+    elements = []
+    for name in names.names:
         content = "" if name.leader is None else svg.line(0, 0, *name.leader, "leader")
         anchor = {1: "start", -1: "end", 0: "middle"}[name.side]
         content += svg.text(name.text, name.away, name.down + 4.5, "name", text_anchor=anchor)
         x, y = name.point
-        drawn.append(svg.element("svg", content, x=percent(x), y=percent(y), overflow="visible"))
-    return svg.element("g", "".join(drawn), class_=f"names room-{room}", aria_hidden="true")
+        elements.append(svg.element("svg", content, x=percent(x), y=percent(y), overflow="visible"))
+    return svg.element("g", "".join(elements), class_=f"names width-{width}", aria_hidden="true")
 
 
 def group_axis(names: Sequence[str]) -> Scale:
-    """An axis of groups instead of numbers; the first stands at 0, the next at 1."""
+    """Return an axis of groups instead of numbers: the first at 0, the next at 1."""
     return Scale(-0.5, len(names) - 0.5, tuple((float(place), name) for place, name in enumerate(names)))
 
 
 @dataclass(frozen=True)
 class Heat:
-    """Shares of 100 in a table, the darker the more; ``columns`` have a name and what it means."""
+    """Percentages in a table, darker where they are higher; each column has a name and its meaning."""
 
     form: ClassVar[str] = "heat"
     cut: ClassVar[str] = ""
@@ -342,8 +336,8 @@ class Heat:
     rows: Sequence[tuple[str, Sequence[float]]]
 
     def draw(self, width: float = 0) -> Drawing:
-        """A table of cells; the names of the columns stand upright."""
-        names = [abridged(name, _LONGEST // 2) for name, _ in self.rows]
+        """Draw a table of cells; column names are vertical."""
+        names = [abridge(name, _LONGEST // 2) for name, _ in self.rows]
         left = max(map(text_width, names)) + 10
         top = max(text_width(name) for name, _ in self.columns) + 16
         step, wide = 26, 100 / len(self.columns)
@@ -352,7 +346,7 @@ class Heat:
             title = svg.tip(name, meaning)
             head = svg.text(name, 4, 4, "name", transform="rotate(-90)", role="columnheader")
             heads += svg.element("svg", title + head, x=percent((place + 0.5) * wide), y=-8, overflow="visible")
-        drawn = svg.element("g", heads, role="row")
+        elements = svg.element("g", heads, role="row")
         for place, (name, (_, shares)) in enumerate(zip(names, self.rows, strict=True)):
             y = place * step
             cells = svg.text(name, -8, y + 17.5, "who", text_anchor="end", role="rowheader")
@@ -361,9 +355,9 @@ class Heat:
                 cells += svg.element("rect", x=left_edge, y=y + 1, width=percent(wide * 0.97), height=step - 2, rx=3,
                                  class_="cell", opacity=share / 200)  # fmt: skip
                 cells += svg.text(f"{share:.0f}", middle, y + 17.5, "num", text_anchor="middle", role="cell")
-            drawn += svg.element("g", cells, role="row")
+            elements += svg.element("g", cells, role="row")
         least = 30 * len(self.columns)
-        return Drawing(drawn, step * len(self.rows), left, 4, top, 8, role="table", least=least)
+        return Drawing(elements, step * len(self.rows), left, 4, top, 8, role="table", least=least)
 
     @property
     def file_width(self) -> float:
@@ -376,7 +370,7 @@ Form = Strips | Plane | Heat
 
 @dataclass(frozen=True)
 class Panel:
-    """A figure with the question it answers, its words for those who do not see it, and the section it belongs to."""
+    """A figure with its name, its title, a caption that also describes it to screen readers, and its section."""
 
     name: str
     section: str
@@ -386,6 +380,6 @@ class Panel:
 
     @property
     def figure(self) -> Figure:
-        """The figure of a file: a column of a paper wide, or as wide as its names need."""
+        """The figure for a file: as wide as a column of a paper, or as its names need."""
         width = self.form.file_width
         return Figure((self.form.draw(width),), width, label=f"{self.title}. {self.caption}")

@@ -1,24 +1,31 @@
-"""What an evaluation shows beside its scores: what systems and people do, how scores spread over the items, and
-reasons to distrust a score, such as what cheap tricks on outputs would gain.
+"""Findings beside the scores: habits of systems and people, how scores spread over the items, reasons to distrust a
+score (such as what cheap tricks on outputs would gain), and operations and sentence links located in the texts.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 
 import numpy as np
 
 from plainly.auditing import audit
+from plainly.auditing.verdicts import Effect
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_shipped
-from plainly.core.formatting import counted, listed, number, percent, short
+from plainly.core.formatting import count_noun, listed, number, percent, short
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
 from plainly.core.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Evaluation
+from plainly.text import sentences
+from plainly.text.sentence_alignment import OUTCOMES, Alignment, PlacedSentence, align
+from plainly.typology.annotation import Pair
+from plainly.typology.labeller import labeller as labeller_named
+from plainly.typology.vocabulary import operations as vocabulary
 
 # Key, title, unit, metric, output.
 HABITS = (
@@ -35,7 +42,7 @@ MOST_REFERENCES = 5000
 
 @dataclass(frozen=True)
 class Habit:
-    """One thing that systems do; what people do beside it, and from which to which of them, where that is known."""
+    """One property of outputs, by system; beside it that of the references, and its range over reference writers."""
 
     key: str
     title: str
@@ -49,51 +56,48 @@ class Habit:
         return self.unit.startswith("%")
 
     @property
-    def defined(self) -> dict[str, float]:
-        """The systems of which it can be said."""
+    def values(self) -> dict[str, float]:
+        """The values of the systems for which it is defined."""
         return {system: value for system, value in self.systems.items() if not math.isnan(value)}
 
-    def shown(self, value: float) -> str:
-        """A value of this habit, in words."""
+    def format(self, value: float) -> str:
+        """Format a value of this habit."""
         return f"{number(value, 0, page=True)} %" if self.is_share else number(value, page=True)
 
 
 def habits(evalset: EvalSet, outputs: Mapping[str, Sequence[str]]) -> tuple[Habit, ...]:
-    """Every habit, of systems and of people."""
+    """Measure every habit, of systems and of people."""
     metrics = list(dict.fromkeys(metric for *_, metric, _ in HABITS))
     of_systems = evaluate(evalset, outputs, metrics, sampling=None)
-    places, repeated, texts = _flat_references(evalset)
-    of_people = evaluate(repeated, {"people": texts}, metrics, sampling=None)["people"] if places else None
-    numbers, counts = np.array([number for _, number in places]), evalset.reference_counts
-    writers = int(counts.min()) if len(counts) and counts.min() == counts.max() else 0
-    measured = []
-    for key, title, unit, metric, output in HABITS:
-        scale = 100.0 if unit.startswith("%") else 1.0
-        systems = {system: scale * of_systems[system][metric].corpus[output] for system in outputs}
-        if of_people is None:
-            measured.append(Habit(key, title, unit, systems))
-            continue
-        written = of_people[metric]
-        # The first reference of every item, the second, …: sets often have one writer for each.
-        parts = [scale * written.subset(numbers == writer).corpus[output] for writer in range(writers)]
-        spread = (min(parts), max(parts)) if writers > 1 else None
-        measured.append(Habit(key, title, unit, systems, scale * written.corpus[output], spread))
-    return tuple(measured)
-
-
-def _flat_references(evalset: EvalSet) -> tuple[list[tuple[int, int]], EvalSet, list[str]]:
-    """References as if a system had written them: (item, number) of each, the set that repeats sources, the texts."""
+    # References as if a system had written them: item and number of each.
     places = [(item, number) for item, row in enumerate(evalset.references) for number in range(len(row))]
     if len(places) > MOST_REFERENCES:
         keep = set(np.linspace(0, len(evalset) - 1, max(1, MOST_REFERENCES * len(evalset) // len(places))).astype(int))
         places = [place for place in places if place[0] in keep]
-    repeated = EvalSet.of([evalset.sources[item] for item, _ in places]) if places else EvalSet.of([])
-    return places, repeated, [evalset.references[item][number] for item, number in places]
+    of_people = None
+    if places:
+        sources = EvalSet.of([evalset.sources[item] for item, _ in places])
+        texts = [evalset.references[item][number] for item, number in places]
+        of_people = evaluate(sources, {"people": texts}, metrics, sampling=None)["people"]
+    numbers, counts = np.array([number for _, number in places]), evalset.reference_counts
+    writers = int(counts.min()) if len(counts) and counts.min() == counts.max() else 0
+    results = []
+    for key, title, unit, metric, output in HABITS:
+        scale = 100.0 if unit.startswith("%") else 1.0
+        systems = {system: scale * of_systems[system][metric].corpus[output] for system in outputs}
+        people, spread = math.nan, None
+        if of_people is not None:
+            people = scale * of_people[metric].corpus[output]
+            # The first reference of every item, the second, …: sets often have one writer for each.
+            parts = [scale * of_people[metric].subset(numbers == writer).corpus[output] for writer in range(writers)]
+            spread = (min(parts), max(parts)) if writers > 1 else None
+        results.append(Habit(key, title, unit, systems, people, spread))
+    return tuple(results)
 
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 LENGTH_BINS = 4
-# With fewer items than these a distribution, and groups of items by length, show nothing.
+# With fewer items than these a distribution, or groups of items by length, are not informative.
 FEWEST_ITEMS, FEWEST_IN_BINS = 5, 40
 
 Five = tuple[float, ...]
@@ -108,7 +112,7 @@ class LengthScores:
 
 
 def item_spreads(evaluation: Evaluation) -> dict[str, dict[str, Five]]:
-    """By metric and system, best first: five quantiles of the items' scores, for metrics whose scores do spread."""
+    """Return five quantiles of the items' scores, by metric and system (best first), for metrics whose scores vary."""
     if evaluation.n < FEWEST_ITEMS:
         return {}
     spreads = {}
@@ -116,18 +120,18 @@ def item_spreads(evaluation: Evaluation) -> dict[str, dict[str, Five]]:
         of_systems: dict[str, Five] = {}
         for system in evaluation.ranking(spec):
             segments = evaluation[system][spec].segments[metric.outputs[0]]
-            defined = segments[np.isfinite(segments)]
-            if len(defined):
-                of_systems[system] = tuple(map(float, np.quantile(defined, QUANTILES)))
-        # A yes or no an item is no distribution.
-        decided = {five[2] for five in of_systems.values()} <= {0.0, 1.0}
-        if not decided and any(five[0] != five[-1] for five in of_systems.values()):
+            finite = segments[np.isfinite(segments)]
+            if len(finite):
+                of_systems[system] = tuple(map(float, np.quantile(finite, QUANTILES)))
+        # Yes or no for each item: a distribution would show nothing.
+        is_yes_or_no = {five[2] for five in of_systems.values()} <= {0.0, 1.0}
+        if not is_yes_or_no and any(five[0] != five[-1] for five in of_systems.values()):
             spreads[spec] = of_systems
     return spreads
 
 
 def length_scores(evaluation: Evaluation) -> LengthScores | None:
-    """Scores by length of the source, in groups of about equal size."""
+    """Score items by length of the source, in groups of about equal size."""
     from plainly.text.words import words
 
     evalset = evaluation.evalset
@@ -165,7 +169,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class _Rule:
-    """When a habit makes a metric misleading: for which metrics, how far from people, and what to say about it."""
+    """When a habit makes a metric misleading: for which metrics, how far from people, and the message."""
 
     metrics: tuple[str, ...]
     habit: str
@@ -175,8 +179,8 @@ class _Rule:
     above_people: float = math.nan
     below_people: float = math.nan
 
-    def crossed(self, system: float, people: float) -> bool:
-        """Whether a system does it too much; what is not known, of people or of the rule, is NaN and never crossed."""
+    def applies(self, system: float, people: float) -> bool:
+        """Whether a system crosses a limit; an unknown limit or value of people is NaN, which is never crossed."""
         return system >= self.at_least or system > people + self.above_people or system < people - self.below_people
 
 
@@ -186,113 +190,229 @@ def _rules() -> tuple[_Rule, ...]:
 
 
 def alarms(metrics: Mapping[str, Metric], habits: Sequence[Habit]) -> tuple[Alarm, ...]:
-    """The alarms for metrics, by spec."""
+    """Apply the rules to metrics, given by spec, and habits."""
     by_key = {habit.key: habit for habit in habits}
-    rung = []
+    results = []
     for spec, rule in product(metrics, _rules()):
         habit = by_key.get(rule.habit)
         if habit is None or metrics[spec].name not in rule.metrics:
             continue
-        systems = [system for system, value in habit.systems.items() if rule.crossed(value, habit.people)]
+        systems = [system for system, value in habit.systems.items() if rule.applies(value, habit.people)]
         if systems:
-            names = listed([f"{short(system)} ({habit.shown(habit.systems[system])})" for system in systems])
-            message = rule.message.format(spec=spec, people=habit.shown(habit.people))
-            rung.append(Alarm(spec, tuple(systems), f"{names} {rule.verbs[len(systems) > 1]} {message}"))
-    return tuple(rung)
+            names = listed([f"{short(system)} ({habit.format(habit.systems[system])})" for system in systems])
+            message = rule.message.format(spec=spec, people=habit.format(habit.people))
+            results.append(Alarm(spec, tuple(systems), f"{names} {rule.verbs[len(systems) > 1]} {message}"))
+    return tuple(results)
 
 
-# A share of outputs that say word for word what a reference says; more is no simplification but a copy of the answer.
+# With at least this share of outputs that equal a reference, a system has probably copied the references.
 _EQUAL = 0.1
 _FEWEST_EQUAL = 5
 
 
 def from_references(evaluation: Evaluation) -> tuple[Alarm, ...]:
-    """Systems whose outputs are, more often than chance allows, a reference of the same item."""
+    """Find systems whose outputs equal a reference of the same item too often."""
     evalset, shares = evaluation.evalset, {}
     if not evalset.references:
         return ()
     for system, texts in (evaluation.outputs or {}).items():
-        same = [item for item in range(len(evalset)) if _is_reference(evalset, item, texts[item])]
-        if len(same) >= max(_FEWEST_EQUAL, _EQUAL * len(evalset)):
-            shares[system] = len(same) / len(evalset)
+        same = 0
+        for source, references, text in zip(evalset.sources, evalset.references, texts, strict=True):
+            words = text.split()  # a source that is left as it is does not count: people do that, too
+            same += words != source.split() and any(words == reference.split() for reference in references)
+        if same >= max(_FEWEST_EQUAL, _EQUAL * len(evalset)):
+            shares[system] = same / len(evalset)
     if not shares:
         return ()
-    who = listed([f"{short(system)} ({percent(share)})" for system, share in shares.items()])
+    names = listed([f"{short(system)} ({percent(share)})" for system, share in shares.items()])
     specs = [spec for spec, metric in evaluation.metrics.items() if "references" in metric.needs]
-    verb = "writes" if len(shares) == 1 else "write"
-    message = f"{who} {verb} word for word what a reference says. A high score of a copied answer is no victory."
+    message = f"is not comparable for {names}: these outputs copy a reference word for word."
     return tuple(Alarm(spec, tuple(shares), message) for spec in specs[:1])
 
 
-def _is_reference(evalset: EvalSet, item: int, text: str) -> bool:
-    words = text.split()
-    if evalset.has_sources and words == evalset.sources[item].split():
-        return False  # people leave sentences as they are, too
-    return any(words == reference.split() for reference in evalset.references[item])
-
-
-def undefined(evaluation: Evaluation) -> tuple[Alarm, ...]:
-    """Systems for which a metric is undefined on some items, so that its number leaves them out."""
+def find_undefined(evaluation: Evaluation) -> tuple[Alarm, ...]:
+    """Find systems for which a metric is undefined on some items."""
     alarms = []
     for spec in evaluation.measurable:
         counts = {name: scores.undefined for name, scores in evaluation.of_metric(spec).items() if scores.undefined}
         if counts:
-            who = listed([f"{short(system)} ({counted(missing, 'item')})" for system, missing in counts.items()])
-            message = (
-                f"is undefined on items of {who}: the number is that of the others, and leaving items out moves it."
-            )
+            names = listed([f"{short(system)} ({count_noun(missing, 'item')})" for system, missing in counts.items()])
+            message = f"is undefined on items of {names}. These items are left out, which changes the score."
             alarms.append(Alarm(spec, tuple(counts), message))
     return tuple(alarms)
 
 
 @dataclass(frozen=True)
-class Gain:
-    """What a trick does to a metric, in units of the distance between the worst and the best system."""
-
-    metric: str
-    trick: str
-    what: str
-    spreads: float
-    fooled: bool
-
-
-@dataclass(frozen=True)
 class Tricks:
-    """What tricks gain, and on whose outputs they were tried."""
+    """What tricks gain, in units of the distance between the worst and the best of all systems, and on which systems'
+    outputs they were tried.
+    """
 
-    gains: tuple[Gain, ...] = ()
+    gains: tuple[Effect, ...] = ()
     systems: tuple[str, ...] = ()
 
 
 def tricks(evaluation: Evaluation, progress: Progress = no_progress) -> Tricks:
-    """Tricks of the literature, on the outputs of the best, the middle and the worst system."""
-    directed = [spec for spec in evaluation.measurable if evaluation.metrics[spec].better != "neither"]
-    if not directed or evaluation.outputs is None:
+    """Try tricks from the literature on the outputs of the best, the middle and the worst system."""
+    specs = [spec for spec in evaluation.measurable if evaluation.metrics[spec].better != "neither"]
+    if not specs or evaluation.outputs is None:
         return Tricks()
-    ranked = evaluation.ranking(directed[0])
-    systems = tuple(dict.fromkeys((ranked[0], ranked[len(ranked) // 2], ranked[-1])))
+    ranking = evaluation.ranking(specs[0])
+    systems = tuple(dict.fromkeys((ranking[0], ranking[len(ranking) // 2], ranking[-1])))
     n = len(evaluation.evalset)
-    chosen = np.unique(np.linspace(0, n - 1, min(MOST_TRIED, n)).astype(int))
+    items = np.unique(np.linspace(0, n - 1, min(MOST_TRIED, n)).astype(int))
     result = audit(
-        evalset=evaluation.evalset[chosen],
-        outputs={system: [evaluation.outputs[system][item] for item in chosen] for system in systems},
-        metrics=directed,
+        evalset=evaluation.evalset[items],
+        outputs={system: [evaluation.outputs[system][item] for item in items] for system in systems},
+        metrics=specs,
         attacks=TRICKS,
         levels=(1.0,),
         trials=1,
         seed=(evaluation.sampling or Sampling()).seed,
         progress=progress,
     )
-    what = {attack.name: attack.what for attack in result.sweep.design.attacks}
-    gains = [
-        Gain(spec, effect.attack, what[effect.attack], effect.gain / _distance(evaluation, spec), effect.fooled)
-        for spec, verdict in result.verdicts.items()
-        for effect in verdict.effects
-    ]
+    gains: list[Effect] = []
+    for spec, verdict in result.verdicts.items():
+        values = [value for scores in evaluation.of_metric(spec).values() if not math.isnan(value := float(scores))]
+        distance = (max(values) - min(values) if values else 0.0) or math.nan
+        gains += [replace(effect, spreads=effect.gain / distance) for effect in verdict.effects]
     return Tricks(tuple(gains), systems)
 
 
-def _distance(evaluation: Evaluation, spec: str) -> float:
-    """From the worst to the best of all systems; undefined where there is none."""
-    values = [value for scores in evaluation.of_metric(spec).values() if not math.isnan(value := float(scores))]
-    return (max(values) - min(values) if values else 0.0) or math.nan
+Span = tuple[int, int]
+# People's operations are counted on one reference an item, by turns, and on at most this many: enough for shares.
+MOST_LABELLED = 500
+
+
+@dataclass(frozen=True)
+class PlacedGroup:
+    """One operation between a source and an output, as spans of characters: ((start, end), …) in each text."""
+
+    label: str
+    source: tuple[Span, ...]
+    output: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class PlacedOperations:
+    """The operations in every output, and the share of outputs with each operation, for systems and people."""
+
+    labels: Mapping[str, str]  # label → title
+    kinds: Mapping[str, str]  # label → add, delete, replace or other
+    groups: Mapping[str, Sequence[tuple[PlacedGroup, ...]]]  # system → item → groups
+    shares: Mapping[str, Mapping[str, float]]  # label → system → share of outputs
+    people: Mapping[str, float]  # label → share of references; empty where not known
+    labeller: str
+    notice: str = ""
+
+
+def place_operations(
+    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], *, labeller: str, progress: Progress = no_progress
+) -> PlacedOperations:
+    """Label every output, and count how often each operation occurs in the outputs and in the references."""
+    labelling = labeller_named(labeller)
+    groups: dict[str, tuple[tuple[PlacedGroup, ...], ...]] = {}
+    shares: dict[str, dict[str, float]] = {}
+    with progress("labelling operations", total=len(evalset) * len(outputs), unit="outputs") as tell:
+        for system, texts in outputs.items():
+            pairs = labelling.label(evalset.sources, list(texts), ids=evalset.ids, part=system)
+            groups[system] = tuple(map(place_groups, pairs, evalset.sources, texts))
+            shares[system] = _shares(pairs)
+            tell(len(pairs))
+    items = [item for item, row in enumerate(evalset.references) if row][:MOST_LABELLED]
+    people: dict[str, float] = {}
+    if items:
+        rows = evalset.references
+        by_turns = [rows[item][item % len(rows[item])] for item in items]
+        people = _shares(labelling.label([evalset.sources[item] for item in items], by_turns))
+    labels = {label for of_system in (*shares.values(), people) for label in of_system}
+    by_label = {operation.label: operation for operation in vocabulary() if operation.label in labels}
+    return PlacedOperations(
+        labels={label: operation.title for label, operation in by_label.items()},
+        kinds={label: operation.computational for label, operation in by_label.items()},
+        groups=groups,
+        shares={label: {system: shares[system].get(label, 0.0) for system in outputs} for label in by_label},
+        people={label: people.get(label, 0.0) for label in by_label} if people else {},
+        labeller=labelling.name,
+        notice=labelling.notice,
+    )
+
+
+def place_groups(pair: Pair, source: str, output: str) -> tuple[PlacedGroup, ...]:
+    """Locate a pair's groups in the original texts; a token that tokenisation has changed has no span."""
+    left, right = _offsets(pair.source_tokens, source), _offsets(pair.output_tokens, output)
+    groups = (PlacedGroup(group.label, _join(left, group.source), _join(right, group.output)) for group in pair.groups)
+    return tuple(group for group in groups if group.source or group.output)
+
+
+def _offsets(tokens: Iterable[str], text: str) -> list[Span | None]:
+    offsets: list[Span | None] = []
+    at = 0
+    for token in tokens:
+        start = text.find(token, at)
+        # A match far away is another occurrence of the word.
+        if start < 0 or start - at > 40:
+            offsets.append(None)
+            continue
+        at = start + len(token)
+        offsets.append((start, at))
+    return offsets
+
+
+def _join(places: Sequence[Span | None], tokens: Iterable[int]) -> tuple[Span, ...]:
+    """Return the spans of some tokens; neighbours with at most a space between them become one."""
+    spans: list[Span] = []
+    for token in sorted(set(tokens)):
+        place = places[token] if token < len(places) else None
+        if place is None:
+            continue
+        if spans and place[0] - spans[-1][1] <= 1:
+            spans[-1] = (spans[-1][0], place[1])
+        else:
+            spans.append(place)
+    return tuple(spans)
+
+
+def _shares(pairs: Sequence[Pair]) -> dict[str, float]:
+    """Return the share of pairs with each operation, in percent."""
+    counts = Counter(label for pair in pairs for label in pair.labels)
+    return {label: 100.0 * count / len(pairs) for label, count in counts.items()}
+
+
+SEVERAL = 3  # sources with at least this many sentences are shown side by side with the output
+# One link: flat spans of characters in the source and in the output; an index into HAPPENED; whether it moved.
+PlacedLink = tuple[list[int], list[int], int, int]
+# The links of every output, by system and item; an item that is a single sentence has None.
+PlacedLinks = Mapping[str, Sequence[list[PlacedLink] | None]]
+
+
+def place_links(
+    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], progress: Progress = no_progress
+) -> PlacedLinks | None:
+    """Align the sentences of sources and outputs; return None if all items are single sentences."""
+    long = sentences.counts(evalset.sources) >= SEVERAL
+    if not long.any():
+        return None
+    by_system: dict[str, list[list[PlacedLink] | None]] = {}
+    with progress("aligning sentences", total=int(long.sum()) * len(outputs), unit="outputs") as tell:
+        for system, texts in outputs.items():
+            by_system[system] = [None] * len(evalset)
+            for item in np.flatnonzero(long).tolist():
+                by_system[system][item] = _place_links(align(evalset.sources[item], texts[item], encoder=False))
+                tell(1)
+    return by_system
+
+
+def _place_links(alignment: Alignment) -> list[PlacedLink]:
+    def edges(sentences: Sequence[PlacedSentence], places: Sequence[int]) -> list[int]:
+        return [edge for place in places for edge in (sentences[place].start, sentences[place].end)]
+
+    return [
+        (
+            edges(alignment.source, link.source),
+            edges(alignment.output, link.output),
+            OUTCOMES.index(link.happened),
+            int(link.moved),
+        )
+        for link in alignment.links
+    ]

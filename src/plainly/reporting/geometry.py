@@ -1,7 +1,7 @@
-"""Where things stand in a figure: the axis of a plot, and names beside points where no two meet.
+"""Positions in a figure: the axis of a plot, and names beside points that do not overlap.
 
 Names are placed for the narrowest field that they serve. A name keeps its distance from its point in pixels, so in a
-wider field of the same height names only move apart: two side by side must stand in the order of their points.
+wider field of the same height names only move apart, if names side by side are in the order of their points.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 Percent = tuple[float, float]  # from the left and from the top of a field
-# Who lies farther from the others than so many times their whole spread would squeeze them into a corner.
+# A value farther from the others than this many times their spread would squeeze them into a corner.
 _FAR = 4.0
 _FEWEST_OTHERS = 3
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -20,9 +20,9 @@ HEIGHT = 17.0  # of a line of text, in pixels
 _AROUND = ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (-1, -1), (1, 1), (-1, 1))
 _DISTANCES = (9, 16, 23, 30, 46, 62, 78, 110, 142)  # pixels from a point
 _FARTHEST = 70  # for a name; a number may stand farther off
-_LEADER = 16  # from here on a line leads to the name
-_POINT = 8.0  # half of what a point takes
-# Letters as wide as those of a wide typeface, in pixels at the size of the page, so that others fit as well.
+_LEADER = 16  # from this distance on a line leads to the name
+_POINT = 8.0  # half the size of a point
+# Widths of letters in a wide typeface, in pixels, so that other typefaces fit as well.
 _NARROW, _LETTER, _CAPITAL, _FULL = 5.1, 8.3, 9.8, 13.2
 _SLIM = frozenset(" .,:;'|!/()[]-ijltfr")
 
@@ -37,21 +37,21 @@ class Scale:
     beyond: tuple[str, ...] = ()
 
     def at(self, value: float) -> float:
-        """Where a value stands, in percent from the low end; what lies beyond an end stands at it."""
+        """Return the position of a value in percent from the low end; values beyond an end stand at it."""
         return round(min(max(100 * (value - self.low) / (self.high - self.low), 0.0), 100.0), 2)
 
 
 def fit_scale(
     points: Mapping[str, Sequence[float]], also: Sequence[float] = (), *, most: int = 5, whole: bool = False
 ) -> Scale:
-    """An axis for values by name, an interval's ends among them; ``also`` are numbers that it must hold.
+    """Return an axis for values by name, including the ends of intervals; ``also`` are numbers that it must include.
 
-    A ``whole`` axis holds everybody, however far off.
+    A ``whole`` axis includes every value, however far off.
     """
     spans = {name: (min(finite), max(finite)) for name, values in points.items() if (finite := _finite(values))}
     beyond = [] if whole else _far(spans)
-    kept = [span for name, span in spans.items() if name not in beyond]
-    ends = [*(end for span in kept for end in span), *_finite(also)] or [0.0, 1.0]
+    within = [span for name, span in spans.items() if name not in beyond]
+    ends = [*(end for span in within for end in span), *_finite(also)] or [0.0, 1.0]
     low, high = min(ends), max(ends)
     room = (high - low) * 0.04 or abs(high) * 0.1 or 1.0
     low, high = low - (room if low not in also else 0.0), high + room
@@ -59,7 +59,7 @@ def fit_scale(
 
 
 def _far(spans: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Names beyond the others, at either end, one after another while enough are left."""
+    """Return the names far beyond the others at either end, as long as enough are left."""
     left, beyond = dict(spans), []
     while len(left) > _FEWEST_OTHERS:
         extremes = (min(left, key=lambda name: left[name][0]), max(left, key=lambda name: left[name][1]))
@@ -77,7 +77,7 @@ def _far(spans: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def _ticks(low: float, high: float, most: int) -> tuple[tuple[float, str], ...]:
-    """Round numbers, at most so many."""
+    """Return round numbers between two ends, at most ``most``."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     step = next(
         power * step for step in (*_STEPS, 20.0) if math.floor(high / (power * step)) - low / (power * step) < most
@@ -108,15 +108,15 @@ class PlacedName:
 
 @dataclass(frozen=True)
 class PlacedNames:
-    """All names of a field from a width on; where they do not fit they are numbers, and a list tells the names."""
+    """All names of a field of a width or wider; where they do not fit, numbers that refer to a list of names."""
 
     names: tuple[PlacedName, ...]
-    numbered: bool
+    are_numbers: bool
 
 
 @dataclass(frozen=True)
 class _Box:
-    """What is taken around a point, as distances from it."""
+    """A box that is occupied, as distances from its point."""
 
     x: float
     left: float
@@ -136,34 +136,34 @@ class _Box:
 def place_names(
     names: Sequence[str], points: Sequence[Percent], line: Sequence[Percent], *, width: float, height: float
 ) -> PlacedNames:
-    """Names, or numbers, beside points; none stands on a point, on the line or on another."""
-    placed = _find_places(names, points, line, width, height, _FARTHEST)
-    if len(placed) == len(names):
-        return PlacedNames(tuple(placed), numbered=False)
+    """Place names, or numbers, beside points so that none covers a point, the line or another name."""
+    labels = _find_places(names, points, line, width, height, _FARTHEST)
+    if len(labels) == len(names):
+        return PlacedNames(tuple(labels), are_numbers=False)
     numbers = [str(number) for number in range(1, len(names) + 1)]
-    return PlacedNames(tuple(_find_places(numbers, points, line, width, height, max(_DISTANCES))), numbered=True)
+    return PlacedNames(tuple(_find_places(numbers, points, line, width, height, max(_DISTANCES))), are_numbers=True)
 
 
 def _find_places(
     names: Sequence[str], points: Sequence[Percent], line: Sequence[Percent], width: float, height: float, most: float
 ) -> list[PlacedName]:
-    """Those that find a place."""
+    """Place each name at the first free position; leave out names that have none."""
     centres = [(width * x / 100, height * y / 100) for x, y in points]
-    taken = [_Box(x, -_POINT, _POINT, y - _POINT, y + _POINT) for x, y in centres]
-    taken += [
+    boxes = [_Box(x, -_POINT, _POINT, y - _POINT, y + _POINT) for x, y in centres]
+    boxes += [
         _Box(x, -1, 1, y - 1, y + 1) for x, y in _points_along([(width * x / 100, height * y / 100) for x, y in line])
     ]
-    placed = []
+    labels = []
     for name, point, (x, y) in zip(names, points, centres, strict=True):
         for box, side, distance in _boxes_around(x, y, text_width(name)):
             inside = x + box.left >= 0 and x + box.right <= width and box.top >= 0 and box.bottom <= height
-            if distance <= most and inside and not any(box.meets(other) for other in taken):
-                taken.append(box)
+            if distance <= most and inside and not any(box.meets(other) for other in boxes):
+                boxes.append(box)
                 near = (min(max(0.0, box.left), box.right), min(max(0.0, box.top - y), box.bottom - y))
                 leader = near if distance > _LEADER else None
-                placed.append(PlacedName(name, point, side, side * distance, (box.top + box.bottom) / 2 - y, leader))
+                labels.append(PlacedName(name, point, side, side * distance, (box.top + box.bottom) / 2 - y, leader))
                 break
-    return placed
+    return labels
 
 
 def _boxes_around(x: float, y: float, wide: float) -> Iterator[tuple[_Box, int, int]]:
@@ -181,7 +181,7 @@ def _points_along(line: Sequence[Percent]) -> Iterator[Percent]:
 
 
 def text_width(text: str) -> float:
-    """The width of a text in pixels, at most."""
+    """Return the largest width that a text can have, in pixels."""
     full = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     slim = sum(c in _SLIM for c in text)
     broad = sum(c.isupper() or c in "mw@%" for c in text)

@@ -1,12 +1,13 @@
-"""What is there to say about an evaluation? Comparisons, warnings, habits of systems and people, operations, tricks.
+"""An overview of an evaluation: comparisons, warnings, habits of systems and people, operations and tricks, and the
+summary of all of it in sentences.
 
-Nothing is measured here in a way of its own: each part is another question, asked about the same texts. A part that
-cannot be answered, for want of sources or of an installed package, is left out and named with its reason.
+The parts are computed by other modules on the same texts. A part that is impossible, because sources or an installed
+package are missing, is left out and named with its reason.
 """
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadInput, PlainlyError
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import listed
+from plainly.core.formatting import count_noun, interval, listed, short
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
@@ -29,20 +30,23 @@ from plainly.reporting.findings import (
     Five,
     Habit,
     LengthScores,
+    PlacedLinks,
+    PlacedOperations,
     Tricks,
     alarms,
+    find_undefined,
     from_references,
     habits,
     item_spreads,
     length_scores,
+    place_links,
+    place_operations,
     tricks,
-    undefined,
 )
-from plainly.reporting.spans import PlacedLinks, PlacedOperations, placed_links, placed_operations
-from plainly.reporting.summary import Sentence, sentences
 from plainly.scoring import subsets
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
+from plainly.scoring.sanity import against_itself
 from plainly.scoring.score import advise
 from plainly.scoring.scores import Evaluation
 from plainly.stats.resample import Estimate
@@ -51,9 +55,17 @@ T = TypeVar("T")
 Bools = npt.NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence of the summary, and the section of the page that shows it."""
+
+    text: str
+    section: str = ""
+
+
 @dataclass(frozen=True, repr=False)
 class Overview:
-    """Scores and what is to be known beside them. What is empty or None could not be said, or was not asked for."""
+    """Scores and the analyses beside them. A part is empty or None if it was impossible or not asked for."""
 
     evaluation: Evaluation
     comparisons: Comparisons | None = None
@@ -69,9 +81,9 @@ class Overview:
     alarms: tuple[Alarm, ...] = ()
     tricks: Tricks = field(default_factory=Tricks)
     correlations: tuple[MetricCorrelation, ...] = ()  # of each metric with each dimension of the ratings
-    ratings: str = ""  # what the ratings are called
+    ratings: str = ""  # the name of the ratings
     preferences: Preferences | None = None  # what people preferred, where they ranked
-    left_out: tuple[str, ...] = ()  # parts that could not be made, each with the reason
+    left_out: tuple[str, ...] = ()  # parts that are impossible, each with the reason
 
     @property
     def evalset(self) -> EvalSet:
@@ -103,6 +115,11 @@ class Overview:
     def estimate(self, system: str, spec: str) -> Estimate | None:
         return self.evaluation.systems[system][spec].intervals.get(self.metric(spec).outputs[0])
 
+    def bounds(self, system: str, spec: str) -> tuple[float, float]:
+        """Return both ends of a score's interval; NaN without intervals."""
+        estimate = self.estimate(system, spec)
+        return (math.nan, math.nan) if estimate is None else (estimate.low, estimate.high)
+
     @property
     def estimates(self) -> list[Estimate]:
         """Every headline's interval, where there are intervals."""
@@ -110,18 +127,16 @@ class Overview:
         return [estimate for pair in pairs if (estimate := self.estimate(*pair)) is not None]
 
     def standing(self, spec: str, system: str) -> str:
-        """``best``, ``tied`` with the best (no difference may be claimed), or nothing."""
+        """Return ``best``, ``tied`` with the best (no difference may be claimed), or an empty text."""
         if self.metric(spec).better == "neither" or len(self.systems) < 2:
             return ""
         best = self.evaluation.ranking(spec)[0]
         value, top = self.value(system, spec), self.value(best, spec)
-        if value != value:
-            return ""
         if value == top:
             return "best"
-        if self.comparisons is not None and not self.comparisons.pair(spec, best, system).significant:
-            return "tied"
-        return ""
+        if math.isnan(value) or self.comparisons is None or self.comparisons.pair(spec, best, system).significant:
+            return ""
+        return "tied"
 
 
 def overview(
@@ -132,7 +147,7 @@ def overview(
     ratings: Judgements | None = None,
     progress: Progress = no_progress,
 ) -> Overview:
-    """All that can be said about an evaluation; without its texts, less."""
+    """Collect all parts of the overview; some need the texts of the evaluation."""
     left_out: list[str] = []
 
     def attempt(what: str, ask: Callable[[], T]) -> T | None:
@@ -144,30 +159,33 @@ def overview(
 
     evalset, outputs = evaluation.evalset, evaluation.outputs or {}
     several = len(evaluation) > 1
-    written = bool(outputs) and evalset.has_sources and len(evalset) > 0
+    has_texts = bool(outputs) and evalset.has_sources and len(evalset) > 0
+    # The warnings that scores come with, whether or not advice was asked for when they were made.
+    evaluation_with_advice = evaluation if evaluation.advise else replace(evaluation, advise=advise)
     parts: dict[str, Any] = {
-        "cautions": _cautions(evaluation),
+        "cautions": tuple(note for note in evaluation_with_advice.remarks if note.kind == "warning"),
         "spreads": attempt("how scores spread", lambda: item_spreads(evaluation)) or {},
         "lengths": attempt("scores by length", lambda: length_scores(evaluation)),
     }
     if several and evaluation.n > 1:
         parts["comparisons"] = attempt("comparing systems", lambda: compare(evaluation, tests=(DECIDING,)))
-    if written:
+    if has_texts:
         parts["habits"] = attempt("what systems do", lambda: habits(evalset, outputs)) or ()
-        rung = attempt("looking for undefined items", lambda: undefined(evaluation)) or ()
-        parts["alarms"] = (*from_references(evaluation), *alarms(evaluation.metrics, parts["habits"]), *rung)
-        for name, field in (("split", "split"), ("copied", "copy")):  # on which items each system did it
+        undefined_scores = attempt("looking for undefined items", lambda: find_undefined(evaluation)) or ()
+        parts["alarms"] = (
+            *from_references(evaluation),
+            *alarms(evaluation.metrics, parts["habits"]),
+            *undefined_scores,
+        )
+        for name, field in (("split", "split"), ("copied", "copy")):  # the items on which each system did it
             parts[name] = subsets.divide(evalset, outputs, field)[0].masks
-        parts["links"] = placed_links(evalset, outputs, progress)
-        parts["facts"] = attempt(
-            "checking facts", lambda: facts(evalset=evalset, outputs=outputs, model=None, progress=progress)
-        )
-    if written and labeller is not None:
-        parts["operations"] = attempt(
-            "labelling operations",
-            lambda: placed_operations(evalset, outputs, labeller=labeller, progress=progress),
-        )
-    if written and several and audit:
+        parts["links"] = place_links(evalset, outputs, progress)
+        check = partial(facts, evalset=evalset, outputs=outputs, model=None, progress=progress)
+        parts["facts"] = attempt("checking facts", check)
+    if has_texts and labeller is not None:
+        place = partial(place_operations, evalset, outputs, labeller=labeller, progress=progress)
+        parts["operations"] = attempt("labelling operations", place)
+    if has_texts and several and audit:
         parts["tricks"] = attempt("trying tricks on the metrics", lambda: tricks(evaluation, progress)) or Tricks()
     if ratings is not None:
         correlate = partial(_correlations, evaluation, ratings, progress)
@@ -176,24 +194,20 @@ def overview(
     return Overview(evaluation, left_out=tuple(left_out), **parts)
 
 
-def _cautions(evaluation: Evaluation) -> tuple[Note, ...]:
-    """The warnings that scores come with, whether or not somebody asked for advice when they were made."""
-    advised = evaluation if evaluation.advise else dataclasses.replace(evaluation, advise=advise)
-    return tuple(note for note in advised.remarks if note.kind == "warning")
-
-
 def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:
-    """One correlation for each metric and dimension, over the outputs that were rated."""
+    """Correlate each metric with each dimension, over the outputs that were rated."""
     texts = judgements
-    if not judgements.outputs:  # ratings without the texts: those of the systems at hand
+    if not judgements.outputs:  # ratings without texts: use the outputs of the report
         outputs = evaluation.outputs or {}
-        rated = [system for system in judgements.systems if system in outputs]
-        if not rated:
+        systems = [system for system in judgements.systems if system in outputs]
+        if not systems:
             raise BadInput(
-                f"{judgements.name} rates {listed(judgements.systems, most=4)}, and none of the systems of the report. "
-                "Give them the names that they have in the ratings: outputs={'NAME': …}."
+                f"{judgements.name} rates {listed(judgements.systems, most=4)}, but no system of the report. "
+                "Name the systems as in the ratings: outputs={'NAME': …}."
             )
-        texts = with_texts(judgements.of_systems(rated), evaluation.evalset, {name: outputs[name] for name in rated})
+        texts = with_texts(
+            judgements.of_systems(systems), evaluation.evalset, {name: outputs[name] for name in systems}
+        )
     units = next(iter(texts.ratings.values())).units()
     correlations = correlate_metrics(
         texts,
@@ -206,3 +220,196 @@ def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Prog
         progress=progress,
     )
     return correlations.rows
+
+
+def sentences(overview: Overview) -> list[Sentence]:
+    """Return the summary, the most important sentence first."""
+    parts = (_scores, _disagreement, _tradeoff, _habits, _alarms)
+    summary = [sentence for part in parts for sentence in part(overview)]
+    return [Sentence(sentence.text.replace(" %", "\u00a0%"), sentence.section) for sentence in summary]
+
+
+def lead(summary: list[Sentence]) -> list[Sentence]:
+    """Select three sentences: the best system, whether metrics agree on it, and what to distrust; else others."""
+    first: list[Sentence] = []
+    for sections in (("scores",), ("tradeoff",), ("tricks", "warnings")):
+        first += [sentence for sentence in summary if sentence.section in sections][:1]
+    more = [sentence for sentence in summary if sentence not in first][: 3 - len(first)]
+    return [sentence for sentence in summary if sentence in first or sentence in more]
+
+
+def scope(overview: Overview) -> str:
+    """Describe what was evaluated, in a line."""
+    counts = overview.evalset.reference_counts
+    parts = [count_noun(len(overview.systems), "system"), count_noun(overview.evaluation.n, "item")]
+    if overview.evalset.references:
+        low, high = int(counts.min()), int(counts.max())
+        parts.append(f"{count_noun(high, 'reference')} each" if low == high else f"{low} to {high} references each")
+    parts.append(count_noun(len(overview.specs), "metric"))
+    return ", ".join(parts)
+
+
+def _scores(overview: Overview) -> Iterator[Sentence]:
+    if len(overview.systems) == 1:
+        system = overview.systems[0]
+        scores = [
+            f"{spec} {_with_interval(overview, system, spec)}"
+            for spec in overview.specs
+            if not math.isnan(overview.value(system, spec))
+        ]
+        yield Sentence(
+            f"{short(system)} scores {listed(scores)}. A single system can only be judged beside another.", "scores"
+        )
+        return
+    for spec in overview.specs:
+        if overview.metric(spec).better != "neither":
+            yield Sentence(verdict(overview, spec), "scores")
+
+
+def verdict(overview: Overview, spec: str) -> str:
+    """Return a sentence about the best system by a metric and whether the difference is significant."""
+    best = overview.evaluation.ranking(spec)[0]
+    if math.isnan(overview.value(best, spec)):
+        return f"{spec} is undefined for these outputs."
+    if len(overview.systems) == 1:
+        return f"{short(best)} scores {spec} {_with_interval(overview, best, spec)}."
+    if overview.metric(spec).better == "neither":
+        return f"{spec} has no better side."
+    text = f"By {spec}, {short(best)} scores best: {_with_interval(overview, best, spec)}."
+    if best in against_itself(overview.evaluation, spec):
+        return f"{text} But it is a reference scored against itself, which proves nothing."
+    return text + _beside_the_best(overview, spec, best)
+
+
+def _beside_the_best(overview: Overview, spec: str, best: str) -> str:
+    """Name the systems that are not significantly different from the best, or say that it beats them all."""
+    if overview.comparisons is None:
+        return ""
+    others = overview.evaluation.ranking(spec)[1:]
+    without_score = [system for system in others if math.isnan(overview.value(system, spec))]
+    beaten = [system for system in others if overview.comparisons.beats(spec, best, system)]
+    ties = [system for system in others if system not in (*without_score, *beaten)]
+    # Long lists of names are not read; the picture has them.
+    most = max(2, min(5, 90 // max(map(len, map(short, ties)), default=1)))
+    text = f" {listed(list(map(short, ties)), most=most)} cannot be told from it." if ties else ""
+    if not ties and beaten:
+        text = f" It beats {f'all {len(beaten)} others' if len(beaten) > 1 else short(beaten[0])}."
+    return text + (f" It is undefined for {listed(list(map(short, without_score)))}." if without_score else "")
+
+
+def _with_interval(overview: Overview, system: str, spec: str) -> str:
+    return interval(overview.value(system, spec), *overview.bounds(system, spec), page=True)
+
+
+def _disagreement(overview: Overview) -> Iterator[Sentence]:
+    specs = [spec for spec in overview.specs if overview.metric(spec).better != "neither"]
+    if len(specs) < 2 or len(overview.systems) < 2:
+        return
+    first = {spec: overview.evaluation.ranking(spec)[0] for spec in specs}
+    if len(set(first.values())) > 1:
+        by: dict[str, list[str]] = {}
+        for spec, system in first.items():
+            by.setdefault(system, []).append(spec)
+        leaders = [f"{short(system)} leads by {listed(specs)}" for system, specs in by.items()]
+        yield Sentence(
+            f"The metrics do not agree on who is best: {listed(leaders)}. They measure different things.", "tradeoff"
+        )
+    else:
+        yield Sentence(f"All {len(specs)} metrics put {short(next(iter(first.values())))} first.", "scores")
+
+
+def _tradeoff(overview: Overview) -> Iterator[Sentence]:
+    pair = axes(overview.evaluation)
+    if pair is None or len(overview.systems) < 3:
+        return
+    simplicity, meaning = pair
+    unbeaten = front(overview.evaluation, simplicity, meaning)
+    if unbeaten:
+        yield Sentence(
+            f"With {simplicity.spec} for simplicity and {meaning.spec} for meaning, no system is better on both than "
+            f"{listed(list(map(short, unbeaten)))}.",
+            "tradeoff",
+        )
+
+
+def _habits(overview: Overview) -> Iterator[Sentence]:
+    habits = {habit.key: habit for habit in overview.habits if habit.values}
+    shares = [
+        _share(habits[key], verb, verbs)
+        for key, verb, verbs in (("split", "split", "splits"), ("copied", "copy", "copies"))
+        if key in habits
+    ]
+    if shares:
+        yield Sentence(" ".join(shares), "habits")
+    length = habits.get("compression")
+    if length is not None and not math.isnan(length.people) and len(length.systems) > 1:
+        people = length.format(length.people)
+        yield Sentence(f"People write {people} of the source's length; systems {_from_to(length)}.", "habits")
+
+
+def _share(habit: Habit, verb: str, verbs: str) -> str:
+    """Say how many sentences are split, or copied, by people and by systems."""
+    values = habit.values
+    people = "" if math.isnan(habit.people) else f"People {verb} {habit.format(habit.people)} of the sentences; "
+    if len(set(values.values())) > 1:
+        return f"{people}{'systems' if people else f'Systems {verb}'} {_from_to(habit)}."
+    system, value = next(iter(values.items()))
+    if people:
+        return f"{people}{short(system) if len(values) == 1 else 'all systems'} {habit.format(value)}."
+    who = f"{short(system)} {verbs}" if len(values) == 1 else f"All systems {verb}"
+    return f"{who} {habit.format(value)} of the sentences."
+
+
+def _from_to(habit: Habit) -> str:
+    values = habit.values
+    low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
+    return f"between {habit.format(values[low])} ({short(low)}) and {habit.format(values[high])} ({short(high)})"
+
+
+def _alarms(overview: Overview) -> Iterator[Sentence]:
+    if overview.alarms:
+        specs = list(dict.fromkeys(alarm.metric for alarm in overview.alarms))
+        yield Sentence(f"Read {listed(specs)} with care: see the alarms.", "tricks")
+    if overview.cautions:
+        yield Sentence(f"The texts gave {count_noun(len(overview.cautions), 'warning')}.", "warnings")
+
+
+# Metrics that stand for simplicity and for meaning, the best evidence first. All are stand-ins; the page says so.
+SIMPLICITY = ("cefr", "cefr-published", "sle", "sari", "fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog")
+MEANING = ("meaning", "bertscore", "nli", "bleu", "chrf", "tbleu", "levenshtein")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A metric that stands for simplicity or meaning; ``sign`` is −1 where lower is better."""
+
+    spec: str
+    sign: float
+
+
+def axes(evaluation: Evaluation) -> tuple[Axis, Axis] | None:
+    """Return the metrics for simplicity and meaning, if there are both and several systems."""
+    simplicity, meaning = (_first(evaluation, names) for names in (SIMPLICITY, MEANING))
+    return (simplicity, meaning) if simplicity and meaning and len(evaluation) > 1 else None
+
+
+def front(evaluation: Evaluation, simplicity: Axis, meaning: Axis) -> list[str]:
+    """Return the systems that no other beats on one axis and at least equals on the other."""
+    points = {
+        system: [axis.sign * float(scores[axis.spec]) for axis in (simplicity, meaning)]
+        for system, scores in evaluation.systems.items()
+    }
+    points = {system: point for system, point in points.items() if not any(map(math.isnan, point))}
+    return [
+        system
+        for system, (s, m) in points.items()
+        if not any(os >= s and om >= m and (os > s or om > m) for os, om in points.values())
+    ]
+
+
+def _first(evaluation: Evaluation, names: tuple[str, ...]) -> Axis | None:
+    for name in names:
+        for spec, metric in evaluation.metrics.items():
+            if metric.name == name and metric.better != "neither":  # a level without a target has no better side
+                return Axis(spec, -1.0 if metric.better == "lower" else 1.0)
+    return None

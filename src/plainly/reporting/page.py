@@ -1,28 +1,30 @@
-"""The page: one HTML file with style, script, plots and texts inside, that loads nothing and runs no other script."""
+"""The page: one HTML file that contains its style, script, plots and texts, and loads nothing else."""
 
 import base64
 import datetime
 import hashlib
+import json
 import math
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import plainly
+from plainly.auditing.attacks import ATTACKS
 from plainly.checks.gate import Gate
-from plainly.core.errors import MissingExtra
-from plainly.core.formatting import interval, label, listed, number, p_value, short, visible
-from plainly.core.result import Table
+from plainly.core.errors import require_package
+from plainly.core.formatting import interval, label, listed, number, p_value, replace_surrogates, short, visible
+from plainly.factcheck.facts import FactChecks
+from plainly.factcheck.pairs import PairCheck
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
 from plainly.reporting.figures import SIDES, Panel
-from plainly.reporting.findings import MOST_TRIED
-from plainly.reporting.item_browser import payload, script_json
-from plainly.reporting.overview import Overview
-from plainly.reporting.summary import axes, lead, scope
+from plainly.reporting.findings import MOST_TRIED, PlacedGroup, PlacedOperations
+from plainly.reporting.overview import Overview, axes, lead, scope
 from plainly.reporting.svg import PAGE, read_asset
-from plainly.scoring.comparisons import Comparisons
+from plainly.text.sentence_alignment import OUTCOMES
 
 _TALL = 18  # systems in the picture
 _LONGEST = 40  # letters of a name in the cell of a table
@@ -30,28 +32,30 @@ _SECTIONS: dict[str, list[str]] = tomllib.loads(read_asset("sections.toml"))
 
 
 def page(
-    overview: Overview,
-    title: str,
-    panels: Iterable[Panel],
-    *,
-    gate: Gate | None = None,
-    command: str = "",
+    overview: Overview, title: str, panels: Iterable[Panel], *, gate: Gate | None = None, command: str = ""
 ) -> str:
-    """The whole report as HTML."""
+    """Return the whole report as HTML."""
     template = environment("A report").get_template("report.html")
-    from markupsafe import Markup as safe  # for what is ours or was escaped already
+    from markupsafe import Markup as safe  # for trusted or already escaped text
 
     js = f"{read_asset('page.js')}{read_asset('items.js')}"
     plots: dict[str, list[dict[str, Any]]] = {"scores": []}
     for plot in show_panels(panels):
         plots.setdefault(plot["section"], []).append(plot)
     sections = list(_sections(overview, plots))
-    navigation = _navigation(overview, sections, gated=gate is not None)
-    # What stands over the picture is not said again beside it.
+    links = [("summary", "Summary"), *([("gate", "Gate")] if gate is not None else []), ("scores", "Scores")]
+    links += [(section["id"], _SECTIONS[section["id"]][0]) for section in sections]
+    links += [("items", "Items"), ("paper", "For a paper")]
+    links += [("warnings", "Warnings")] if overview.cautions or overview.left_out else []
+    links.append(("made", "How made"))
+    # The caption of the first plot is not repeated beside it.
     over = [plot["caption"] for plot in plots["scores"][:1]]
-    said = [sentence for sentence in overview.summary if sentence.text not in over]
-    # Beside a tall picture there is room for all of them.
-    first = said if len(overview.systems) > _TALL else lead(said)
+    summary = [sentence for sentence in overview.summary if sentence.text not in over]
+    # All sentences fit beside a tall picture.
+    first = summary if len(overview.systems) > _TALL else lead(summary)
+    epoch, zone = os.environ.get("SOURCE_DATE_EPOCH", ""), datetime.UTC
+    when = datetime.datetime.fromtimestamp(int(epoch), zone) if epoch.isdigit() else datetime.datetime.now(zone)
+    scores = next(iter(overview.evaluation.values()))
     digest = base64.b64encode(hashlib.sha256(js.encode("utf-8")).digest()).decode("ascii")
     return str(
         template.render(
@@ -61,32 +65,35 @@ def page(
             js=safe(js),
             scripts=safe(f"'sha256-{digest}'"),
             here="",
-            navigation=navigation,
+            navigation=[(f"#{section}", name) for section, name in links],
             scope=scope(overview),
             lead=first,
-            sentences=[sentence for sentence in said if sentence not in first],
-            linked={target.removeprefix("#"): name for target, name in navigation},
+            sentences=[sentence for sentence in summary if sentence not in first],
+            linked=dict(links),
             plots=plots,
             matrices=matrices(overview),
-            gate=gate_section(gate) if gate is not None else None,
-            made=made(overview, command),
+            gate=gate,
+            most_findings=MOST_FINDINGS,
+            when=when.strftime("%Y-%m-%d %H:%M UTC"),
+            command=command,
+            signatures={spec: str(scores[spec].signature) for spec in overview.specs},
             sections=sections,
-            evidence=[{"spec": spec, **vars(evidence(overview.metric(spec)))} for spec in overview.specs],
-            operation_labels=[] if overview.operations is None else list(overview.operations.labels.items()),
+            evidence={spec: evidence(overview.metric(spec)) for spec in overview.specs},
+            operation_labels={} if overview.operations is None else overview.operations.labels,
             browsable=bool(overview.outputs),
-            exports=[{"title": title, "text": text(overview)} for title, _, text in paper.EXPORTS],
-            warnings=[{"code": caution.code, "message": visible(caution.message)} for caution in overview.cautions],
-            absent=[visible(reason) for reason in overview.left_out],
+            exports={title: text(overview) for title, _, text in paper.EXPORTS},
+            warnings=overview.cautions,
+            absent=overview.left_out,
             data=safe(script_json(payload(overview))) if overview.outputs else safe("null"),
             **score_table(overview),
         )
     )
 
 
-def _sections(overview: Overview, drawn: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _sections(overview: Overview, plots_by_section: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for key, (_, title, intro) in _SECTIONS.items():
         alarms = overview.alarms if key == "tricks" else ()
-        plots = drawn.get(key, [])
+        plots = plots_by_section.get(key, [])
         table = overview.facts.rates() if key == "facts" and overview.facts is not None else None
         if key == "preferences" and overview.preferences is not None:
             (table,) = overview.preferences.tables()
@@ -97,78 +104,75 @@ def _sections(overview: Overview, drawn: Mapping[str, Any]) -> Iterator[dict[str
             "title": title,
             "intro": _intro(overview, key) or intro,
             "plots": plots,
-            "alarms": [{"metric": alarm.metric, "message": visible(alarm.message)} for alarm in alarms],
+            "alarms": alarms,
             "table": table,
         }
 
 
 def _intro(overview: Overview, key: str) -> str:
-    if key == "tradeoff" and (chosen := axes(overview.evaluation)):
-        simplicity, meaning = chosen
+    if key == "tradeoff" and (pair := axes(overview.evaluation)):
+        simplicity, meaning = pair
         return (
             f"{simplicity.spec} stands for simplicity and {meaning.spec} for meaning; both are stand-ins. Circles on "
             "the dashed line: no other system is better on both. Triangles: some system is."
         )
     if key == "tricks" and overview.tricks.gains:
-        what = {gain.trick: gain.what for gain in overview.tricks.gains}
-        tricks = listed([f"{trick} ({done})" for trick, done in what.items()], most=10)
-        tried = listed([short(system) for system in overview.tricks.systems])
+        names = dict.fromkeys(gain.attack for gain in overview.tricks.gains)
+        tricks = listed([f"{name} ({ATTACKS[name].what})" for name in names], most=10)
+        systems = listed([short(system) for system in overview.tricks.systems])
         return (
-            f"Tricks that make text worse, on up to {MOST_TRIED} outputs of {tried}: {tricks}. A metric that improves "
-            "is fooled (triangles)."
+            f"Tricks that make text worse, on up to {MOST_TRIED} outputs of {systems}: {tricks}. "
+            "A metric that improves is fooled (triangles)."
         )
     if key == "ratings":
         level = 100 * overview.correlations[0].estimate.level
-        rated = visible(overview.ratings)
-        turned = "signs are turned where lower is better, so that higher agrees better"
-        return f"Pearson correlation over the outputs rated in {rated}, with {level:g} % intervals; {turned}."
+        ratings = visible(overview.ratings)
+        signs = "signs are turned where lower is better, so that higher agrees better"
+        return f"Pearson correlation over the outputs rated in {ratings}, with {level:g} % intervals; {signs}."
     return ""
 
 
-def _navigation(overview: Overview, sections: Sequence[Mapping[str, Any]], *, gated: bool) -> list[tuple[str, str]]:
-    links = [("summary", "Summary"), *([("gate", "Gate")] if gated else []), ("scores", "Scores")]
-    links += [(section["id"], _SECTIONS[section["id"]][0]) for section in sections]
-    links += [("items", "Items"), ("paper", "For a paper")]
-    links += [("warnings", "Warnings")] if overview.cautions or overview.left_out else []
-    return [(f"#{section}", name) for section, name in (*links, ("made", "How made"))]
-
-
-# Who beats whom is shown for so many systems with all that is known of a pair; of more, only the verdicts.
+# For at most this many systems the table of pairs has details of every pair; for more, only the marks.
 MOST_DETAILED = 16
 MOST_FINDINGS = 200
 
 
 def score_table(overview: Overview) -> dict[str, Any]:
-    """The scores of every system, best by the first metric first."""
-    columns: list[dict[str, Any]] = []
-    shown: list[tuple[str, str, bool]] = []
-    for spec in overview.specs:
-        metric = overview.metric(spec)
-        headline = metric.outputs[0]
-        name = spec if headline == metric.name else f"{spec}: {headline}"
-        columns.append({"name": name, "hint": SIDES[metric.better], "part": False, "better": metric.better})
-        shown.append((spec, headline, False))
-        for part in metric.main_outputs:
-            if part != headline:
-                columns.append({"name": part, "hint": spec, "part": True, "better": "neither"})
-                shown.append((spec, part, True))
+    """Return the table of scores, the best system by the first metric first."""
+    test = ""
+    if overview.comparisons is not None:
+        deciding = overview.comparisons.deciding.replace("-", " ")
+        test = f"beats: by {deciding}, all pairs of a metric corrected together (Holm)"
+    outputs = [
+        (spec, output)
+        for spec in overview.specs
+        for output in dict.fromkeys((overview.metric(spec).outputs[0], *overview.metric(spec).main_outputs))
+    ]
+    columns = [_column(overview, *output) for output in outputs]
     rows = [
-        {"name": label(system), "link": "", "cells": [_cell(overview, system, *column) for column in shown]}
+        {"name": label(system), "link": "", "cells": [_cell(overview, system, *output) for output in outputs]}
         for system in overview.evaluation.ranking(overview.specs[0])
     ]
     return {
         "columns": columns,
         "rows": rows,
-        "compared": _test(overview.comparisons),
+        "compared": test,
         "level": f"{overview.estimates[0].level:.0%}" if overview.estimates else "",
-        "has_parts": any(part for *_, part in shown),
+        "has_parts": any(column["part"] for column in columns),
     }
 
 
-def _cell(overview: Overview, system: str, spec: str, output: str, part: bool) -> dict[str, Any]:
-    scores = overview.evaluation[system][spec]
-    estimate = None if part else scores.intervals.get(output)
-    low, high = (estimate.low, estimate.high) if estimate is not None else (None, None)
+def _column(overview: Overview, spec: str, output: str) -> dict[str, Any]:
+    metric = overview.metric(spec)
+    if output != metric.outputs[0]:
+        return {"name": output, "hint": spec, "part": True, "better": "neither"}
+    name = spec if output == metric.name else f"{spec}: {output}"
+    return {"name": name, "hint": SIDES[metric.better], "part": False, "better": metric.better}
+
+
+def _cell(overview: Overview, system: str, spec: str, output: str) -> dict[str, Any]:
+    scores, part = overview.evaluation[system][spec], output != overview.metric(spec).outputs[0]
+    low, high = (math.nan, math.nan) if part else overview.bounds(system, spec)
     standing = "" if part else overview.standing(spec, system)
     return score_cell(scores.corpus[output], low, high, standing, str(scores.signature), part=part)
 
@@ -176,7 +180,7 @@ def _cell(overview: Overview, system: str, spec: str, output: str, part: bool) -
 def score_cell(
     value: float | None, low: float | None, high: float | None, standing: str, signature: str, **more: Any
 ) -> dict[str, Any]:
-    """A number of a table: as it is sorted and shown, whether it is the best, and how it was made."""
+    """Return a number of a table: its value and text, its standing, and its signature."""
     text, _, range_ = interval(value, low, high, page=True).partition(" ")
     return {
         "value": "" if value is None or math.isnan(value) else repr(value),
@@ -190,32 +194,25 @@ def score_cell(
     }
 
 
-def _test(compared: Comparisons | None) -> str:
-    """What "beats" rests on."""
-    if compared is None:
-        return ""
-    return f"beats: by {compared.deciding.replace('-', ' ')}, all pairs of a metric corrected together (Holm)"
-
-
 def matrices(overview: Overview) -> list[dict[str, Any]]:
-    """By metric, a row for each system: whether it beats the system of the column, is beaten, or cannot be told."""
-    compared = overview.comparisons
-    if compared is None or len(overview.systems) < 3:
+    """Return, by metric, a row for each system: whether it is better or worse than the column's system, or neither."""
+    comparisons = overview.comparisons
+    if comparisons is None or len(overview.systems) < 3:
         return []
     specs = [spec for spec in overview.specs if overview.metric(spec).better != "neither"]
-    detailed = len(overview.systems) <= MOST_DETAILED
-    shown = []
-    for spec in specs if detailed else specs[:1]:
+    has_details = len(overview.systems) <= MOST_DETAILED
+    tables = []
+    for spec in specs if has_details else specs[:1]:
         rows = []
-        for row, others in compared.matrix(spec).items():
+        for row, others in comparisons.matrix(spec).items():
             cells = []
-            for column in compared.ranking(spec):
+            for column in comparisons.ranking(spec):
                 mark = "" if column == row else {True: "▲", False: "▽", None: "·"}[others[column]]
-                said = _pair(overview, spec, row, column) if detailed and column != row else ""
-                cells.append({"mark": mark, "said": said})
+                tip = _pair(overview, spec, row, column) if has_details and column != row else ""
+                cells.append({"mark": mark, "tip": tip})
             rows.append({"name": label(row), "cells": cells})
-        shown.append({"spec": spec, "rows": rows})
-    return shown
+        tables.append({"spec": spec, "rows": rows})
+    return tables
 
 
 def _pair(overview: Overview, spec: str, row: str, column: str) -> str:
@@ -227,74 +224,113 @@ def _pair(overview: Overview, spec: str, row: str, column: str) -> str:
     return f"{names}: {number(difference, sign=True, page=True)}, p {p_value(pair.p_claim)} (Holm); {claim}"
 
 
-def gate_section(gate: Gate) -> dict[str, Any]:
-    """Whether every system passes and why not, the rules on the whole file, and the outputs that break rules."""
-    tables: list[Table] = gate.tables()
-    return {
-        "passed": gate.passed,
-        "systems": [
-            {"name": label(system), "reasons": [visible(reason) for reason in reasons]}
-            for system, reasons in gate.failures.items()
-        ],
-        "verdicts": tables[0] if gate.verdicts else None,
-        "worst": [
-            {
-                "system": label(system),
-                "place": list(gate.outputs).index(system),
-                "item": gate.evalset.ids[place],
-                "findings": [
-                    {"rule": finding.rule, "message": visible(finding.message), "words": visible(finding.words)}
-                    for finding in findings
-                ],
-            }
-            for system, place, findings in gate.worst[:MOST_FINDINGS]
-        ],
-        "more": max(len(gate.worst) - MOST_FINDINGS, 0),
-    }
-
-
-def made(overview: Overview, command: str) -> dict[str, Any]:
-    """When, with which command, and what stands behind every number."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    zone = datetime.UTC
-    when = datetime.datetime.fromtimestamp(int(epoch), zone) if epoch.isdigit() else datetime.datetime.now(zone)
-    scores = next(iter(overview.evaluation.values()))
-    return {
-        "when": when.strftime("%Y-%m-%d %H:%M UTC"),
-        "command": visible(command),
-        "signatures": [(spec, visible(str(scores[spec].signature))) for spec in overview.specs],
-    }
-
-
 def environment(what: str) -> Any:
-    """The templates, or an error that says what must be installed to write ``what``."""
-    try:
+    """Return the templates; ``what`` is what they write, for the error if Jinja is missing."""
+    with require_package(what, package="jinja2", extra="report"):
         import jinja2
-    except ImportError:
-        raise MissingExtra(what, package="jinja2", extra="report") from None
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PAGE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     templates.filters["num"] = lambda value, sign=False: number(value, sign=sign, page=True)
-    templates.filters["visible"] = visible
+    templates.filters |= {"visible": visible, "label": label}
     templates.filters["cut"] = lambda name: name if len(name) <= _LONGEST else f"{short(name)[: _LONGEST - 2]}…"
     return templates
 
 
 def show_panels(panels: Iterable[Panel | None]) -> list[dict[str, Any]]:
-    """Plots as a template shows them."""
+    """Draw plots for a template."""
     from markupsafe import Markup
 
-    shown = []
+    plots = []
     for panel in panels:
         if panel is not None:
             title, caption = visible(panel.title), visible(panel.caption).replace(" %", "\u00a0%")
-            drawn = Markup(panel.form.draw().page(f"{title}. {caption}"))
-            shown.append({"name": panel.name, "section": panel.section, "title": title, "caption": caption,
-                          "form": panel.form.form, "cut": visible(panel.form.cut), "drawn": drawn})  # fmt: skip
-    return shown
+            drawing = Markup(panel.form.draw().page(f"{title}. {caption}"))
+            plots.append({**vars(panel), "title": title, "caption": caption, "drawing": drawing})
+    return plots
 
 
 def read_style() -> str:
-    """The style sheet of all pages."""
+    """Return the style sheet of all pages."""
     return read_asset("page.css") + read_asset("figure.css")
+
+
+# A script element ends at "</script"; "<!--" and the line separators are special in HTML and JavaScript.
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def payload(overview: Overview) -> dict[str, Any]:
+    """Return the data of the item browser by column: ``outputs[system][item]``, ``scores[metric][system][item]``."""
+    systems, links = overview.systems, overview.links
+    return {
+        "systems": [label(system) for system in systems],
+        "metrics": [{"spec": spec, "better": overview.metric(spec).better} for spec in overview.specs],
+        "ids": list(overview.evalset.ids),
+        "groups": list(overview.evalset.groups) if overview.evalset.groups is not None else None,
+        "targets": list(overview.evalset.columns.get("target", ())) or None,
+        "sources": list(overview.evalset.sources) if overview.evalset.has_sources else None,
+        "references": [list(row) for row in overview.evalset.references],
+        "outputs": [list(overview.outputs[system]) for system in systems] if overview.outputs else [],
+        "scores": [[_segments(overview, system, spec) for system in systems] for spec in overview.specs],
+        "split": [_bits(overview.split.get(system, ())) for system in systems],
+        "copied": [_bits(overview.copied.get(system, ())) for system in systems],
+        "links": links and {"happened": list(OUTCOMES), "links": [links[name] for name in systems]},
+        "operations": _operations(overview.operations, systems) if overview.operations is not None else None,
+        "facts": _facts(overview.facts, systems) if overview.facts is not None else None,
+    }
+
+
+def script_json(value: Any) -> str:
+    """Return JSON that is safe in a script element."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return replace_surrogates(re.sub("[<>&\u2028\u2029]", lambda special: _ESCAPES[special[0]], text))
+
+
+def _segments(overview: Overview, system: str, spec: str) -> list[float | None]:
+    scores = overview.evaluation[system][spec]
+    values = scores.segments[scores.metric.outputs[0]].tolist()
+    return [float(f"{value:.4g}") if math.isfinite(value) else None for value in values]
+
+
+def _operations(operations: PlacedOperations, systems: Sequence[str]) -> dict[str, Any]:
+    labels = list(operations.labels)
+    number = {label: place for place, label in enumerate(labels)}
+
+    def groups(of_item: Sequence[PlacedGroup]) -> list[list[Any]]:
+        return [[number[group.label], _flat(group.source), _flat(group.output)] for group in of_item]
+
+    return {
+        "labels": [
+            {"label": label, "title": operations.labels[label], "kind": operations.kinds[label]} for label in labels
+        ],
+        "groups": [[groups(of_item) for of_item in operations.groups[system]] for system in systems],
+    }
+
+
+# A finding is marked like an operation of that kind, so that a colour has one meaning.
+_MARKED = {"changed": "replace", "flipped": "other", "added": "add", "lost": "delete"}
+
+
+def _facts(checks: FactChecks, systems: Sequence[str]) -> dict[str, Any]:
+    number = {effect: place for place, effect in enumerate(_MARKED)}
+
+    def findings(pair: PairCheck) -> list[list[Any]]:
+        return [
+            [number[finding.effect], _flat(finding.source), _flat(finding.output), finding.message]
+            for finding in pair.findings
+            if finding.effect in number and finding.sure >= checks.least
+        ]
+
+    return {
+        "labels": [{"label": effect, "title": effect, "kind": kind} for effect, kind in _MARKED.items()],
+        "findings": [[findings(pair) for pair in checks.by_system[system]] for system in systems],
+        "wrong": [_bits(not pair.faithful for pair in checks.by_system[system]) for system in systems],
+    }
+
+
+def _flat(places: Sequence[tuple[int, int]]) -> list[int]:
+    return [edge for place in places for edge in place]
+
+
+def _bits(values: Iterable[Any]) -> str:
+    return "".join("1" if value else "0" for value in values)

@@ -1,7 +1,6 @@
-"""Results that people want to look at: a page, figures and tables for papers, plots in notebooks.
+"""Reports: a page, figures and tables for papers, plots in notebooks.
 
-Nothing is measured here: ``overview`` collects what there is to say; it is drawn (``plots``) and written down
-(``page``, ``paper``).
+``overview`` collects the findings, ``plots`` draws them, ``page`` and ``paper`` write them.
 """
 
 from __future__ import annotations
@@ -23,10 +22,9 @@ from plainly.people import RatingsLike, read_ratings
 from plainly.people.preferences import rank, read_rankings
 from plainly.reporting import paper
 from plainly.reporting.figures import Panel
-from plainly.reporting.overview import Overview, overview
-from plainly.reporting.summary import Sentence, lead
+from plainly.reporting.overview import Overview, Sentence, lead, overview
 from plainly.reporting.svg import Figure
-from plainly.scoring.score import measure, read_data
+from plainly.scoring.score import measure
 from plainly.scoring.scores import Evaluation, SystemScores
 
 if TYPE_CHECKING:
@@ -45,14 +43,14 @@ _FORMATS = ("svg", "pdf", "png")
 
 @dataclass(frozen=True, repr=False)
 class Report(Result):
-    """A report, to be written as a page, or as figures and tables; it knows what was written where."""
+    """A report that can be written as a page, or as figures and tables; it records the files that it wrote."""
 
     overview: Overview
     title: str = _TITLE
     pages: list[Path] = field(default_factory=list)
     figures: list[Path] = field(default_factory=list)
     gate: Gate | None = None
-    command: str = ""  # what was typed to make it
+    command: str = ""  # the command line that made it
 
     @cached_property
     def plots(self) -> tuple[Panel, ...]:
@@ -79,7 +77,7 @@ class Report(Result):
         return page(self.overview, self.title, self.plots, gate=self.gate, command=self.command)
 
     def write(self, path: str | Path) -> Path:
-        """Write the page and return where it is."""
+        """Write the page and return its path."""
         write_whole(path, self.html)
         self.pages.append(Path(path))
         return self.pages[-1]
@@ -87,12 +85,12 @@ class Report(Result):
     def write_figures(
         self, directory: str | Path, *, formats: Sequence[str] = _FORMATS, progress: Progress = no_progress
     ) -> list[Path]:
-        """Every plot in every format, the table as .tex, .md and .csv, methods.txt and references.bib."""
+        """Write every plot in every format, the table as .tex, .md and .csv, methods.txt and references.bib."""
         target = Path(directory)
         try:
             target.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise BadInput(f"Cannot make the directory {directory}: {error.strerror or error}.") from error
+            raise BadInput(f"Cannot create the directory {directory}: {error.strerror or error}.") from error
         self.figures.clear()
         total = len(self.plots) * len(formats) + len(paper.EXPORTS)
         with progress("drawing figures", total=total, unit="files") as tell:
@@ -127,18 +125,18 @@ class Report(Result):
         return self.overview.evaluation.tables()
 
     def notes(self) -> list[Note]:
-        """The summary, what was written, what was left out, and what may be wrong with the texts."""
+        """Return the summary, parts that were left out, warnings about the texts, and the files that were written."""
         contents = self.overview
         notice = contents.operations.notice if contents.operations is not None else ""
-        written = [Note(f"Wrote {path} ({size(len(self.html.encode()))}).") for path in self.pages]
+        files = [Note(f"Wrote {path} ({size(len(self.html.encode()))}).") for path in self.pages]
         if self.figures:
-            written.append(Note(f"Wrote {len(self.figures)} files to {self.figures[0].parent}."))
+            files.append(Note(f"Wrote {len(self.figures)} files to {self.figures[0].parent}."))
         return [
             *(Note(sentence.text, "claim") for sentence in self.summary),
             *(Note(f"Left out: {reason}") for reason in contents.left_out),
             *([Note(notice)] if notice else []),
             *contents.cautions,
-            *written,
+            *files,
         ]
 
 
@@ -172,32 +170,30 @@ def report(
     command: str = "",
     progress: Progress = no_progress,
 ) -> Report:
-    """A report on scores: ``data`` is what ``score`` takes, or an evaluation that it returned.
+    """Report on scores: ``data`` is what ``score`` takes, or an evaluation that it returned.
 
-    ``labeller`` names who labels operations (None: nobody), ``audit`` says whether tricks are tried on the metrics,
-    ``ratings`` are human ratings of these outputs: a file, a public set's name, or what ``plainly.people`` has read.
-    What a ``gate`` found becomes a section, and the ``command`` is shown beside the signatures.
-    The page is written to ``out`` and the figures into the directory ``figures``, where they are named.
+    ``labeller`` labels the operations (None: no labels), ``audit`` turns tricks on the metrics on or off, ``ratings``
+    are human ratings of these outputs: a file, the name of a public set, or ratings read by ``plainly.people``.
+    The findings of a ``gate`` become a section, and the ``command`` is shown beside the signatures.
+    The page is written to ``out`` and the figures into the directory ``figures``, if given.
     """
     if out is not None and not Path(out).resolve().parent.is_dir():
-        raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Make it first.")
+        raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Create it first.")
     choices = read_rankings(ratings) if isinstance(ratings, str | Path) else None
     judgements = None if ratings is None or choices is not None else read_ratings(ratings, progress=progress)
     evaluation = measure(
-        read_data(
-            data,
-            sources=sources,
-            outputs=outputs,
-            references=references,
-            evalset=evalset,
-            ids=ids,
-            groups=groups,
-            columns=columns,
-            language=language,
-            incomplete=incomplete,
-            unit=unit,
-        ),
+        data,
+        sources=sources,
+        outputs=outputs,
+        references=references,
+        evalset=evalset,
         metrics=metrics,
+        ids=ids,
+        groups=groups,
+        columns=columns,
+        language=language,
+        incomplete=incomplete,
+        unit=unit,
         intervals=intervals,
         sampling=sampling,
         advice=advice,
@@ -218,13 +214,13 @@ def report(
 
 
 def plot(result: Evaluation | SystemScores, metric: str | None = None) -> Figure:
-    """Scores by one metric, the first if none is named, with intervals: a figure to show in a notebook or to save."""
+    """Plot scores by one metric (default: the first) with intervals, to show in a notebook or to save."""
     from plainly.reporting.plots import score_plots
 
     evaluation = result if isinstance(result, Evaluation) else result.alone
-    chosen = metric if metric is not None else evaluation.specs[0]
-    column = {system: {chosen: scores[chosen]} for system, scores in evaluation.items()}
-    drawn = next(score_plots(Overview(replace(evaluation, systems=column))), None)
-    if drawn is None:
-        raise BadInput(f"{chosen} is undefined for every system, so there is nothing to plot.")
-    return drawn.figure
+    spec = metric if metric is not None else evaluation.specs[0]
+    column = {system: {spec: scores[spec]} for system, scores in evaluation.items()}
+    panel = next(score_plots(Overview(replace(evaluation, systems=column))), None)
+    if panel is None:
+        raise BadInput(f"{spec} is undefined for every system, so there is nothing to plot.")
+    return panel.figure

@@ -1,21 +1,20 @@
 """Figures as SVG: one drawing that follows the width of a page and has a fixed width in a file.
 
 A drawing consists of a *field* and margins. Within the field horizontal coordinates are percentages of its width, so
-nothing has to be computed again when a page becomes wider; names and numbers stand in margins of a fixed size. On a
+nothing is computed again when a page becomes wider; names and numbers stand in margins of a fixed size. On a
 page the style sheet supplies colours for the light and the dark theme; a file carries the same style, light.
 """
 
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-from plainly.core.errors import BadInput, MissingExtra
+from plainly.core.errors import BadInput, require_package
 from plainly.core.files import write_whole
 
 FORMATS = ("svg", "pdf", "png", "html")
@@ -37,18 +36,18 @@ PAGE = Path(__file__).parent / "page"
 
 
 def read_asset(name: str) -> str:
-    """The content of a file beside the templates."""
+    """Return the content of a file beside the templates."""
     return (PAGE / name).read_text(encoding="utf-8")
 
 
 def element(tag: str, content: str = "", **attributes: object) -> str:
-    """An SVG element. Attribute values are escaped, the content is not; None leaves an attribute out."""
-    written = "".join(
+    """Return an SVG element. Attribute values are escaped, the content is not; None leaves an attribute out."""
+    pairs = "".join(
         f' {name.strip("_").replace("_", "-")}="{escape(_format(value))}"'
         for name, value in attributes.items()
         if value is not None
     )
-    return f"<{tag}{written}>{content}</{tag}>"
+    return f"<{tag}{pairs}>{content}</{tag}>"
 
 
 def _format(value: object) -> str:
@@ -56,18 +55,18 @@ def _format(value: object) -> str:
 
 
 def percent(value: float) -> str:
-    """A coordinate in percent of the field."""
+    """Return a coordinate in percent of the field."""
     return f"{_format(float(value))}%"
 
 
 def text(content: str, x: object, y: object, kind: str, **attributes: object) -> str:
-    """A text; ``dx`` and ``dy`` move it by pixels from coordinates in percent."""
+    """Return a text element; ``dx`` and ``dy`` move it by pixels from coordinates in percent."""
     return element("text", escape(content), x=x, y=y, class_=kind, **attributes)
 
 
-def tip(name: str, said: str) -> str:
-    """What is known of a mark: browsers show it over the mark, and the page's script in its own way."""
-    return element("title", escape(f"{name}\n{said}"))
+def tip(name: str, details: str) -> str:
+    """Return the tip of a mark, which browsers show over the mark and the page's script in its own way."""
+    return element("title", escape(f"{name}\n{details}"))
 
 
 def line(x1: object, y1: object, x2: object, y2: object, kind: str) -> str:
@@ -75,32 +74,32 @@ def line(x1: object, y1: object, x2: object, y2: object, kind: str) -> str:
 
 
 def path(points: Sequence[tuple[float, float]], kind: str) -> str:
-    """A line through points in percent; an SVG path cannot have such coordinates, so it is drawn piece by piece."""
+    """Draw a line through points in percent, piece by piece, since an SVG path cannot have such coordinates."""
     pieces = pairwise([(percent(x), percent(y)) for x, y in points])
     return "".join(line(x1, y1, x2, y2, kind) for (x1, y1), (x2, y2) in pieces)
 
 
 def area(points: Sequence[tuple[float, float]]) -> str:
-    """A shape between points in percent."""
+    """Draw a shape between points in percent."""
     shape = element("polygon", points=" ".join(f"{x},{y}" for x, y in points), class_="area")
     return element("svg", shape, viewBox="0 0 100 100", preserveAspectRatio="none", width="100%", height="100%")
 
 
 def mark(shape: str, x: object, y: object, size: float = 1) -> str:
-    """A mark around a point, with the colours of the group that it is in."""
+    """Draw a mark around a point, in the colours of its group."""
     smaller = f"scale({size:g})" if size != 1 else None
     kind = "mark cross" if shape == "cross" else "mark"
-    drawn = element("path", d=_SHAPES[shape], class_=kind, transform=smaller)
-    return element("svg", drawn, x=x, y=y, overflow="visible")
+    shape_path = element("path", d=_SHAPES[shape], class_=kind, transform=smaller)
+    return element("svg", shape_path, x=x, y=y, overflow="visible")
 
 
 def hue(series: int) -> str:
-    """The class that gives a system, or another series, its colour."""
+    """Return the class that gives a system, or another series, its colour."""
     return f"c{series % HUES}"
 
 
 def series_shape(series: int) -> str:
-    """The shape that tells a series from others of the same colour; 35 series have no two alike."""
+    """Return the shape of a series; with the colour it tells 35 series apart."""
     return _SERIES_SHAPES[series % len(_SERIES_SHAPES)]
 
 
@@ -116,29 +115,25 @@ class Drawing:
     bottom: float = 44
     role: str = "group"
     kind: str = ""
-    least: float = 0  # the narrowest width of the field; a page scrolls it where there is less
+    least: float = 0  # the narrowest width of the field; narrower pages scroll it
     key: tuple[str, ...] = ()  # the names of points that have numbers
     key_kind: str = ""
     title: str = ""
     subtitle: str = ""
 
-    def with_title(self, title: str, subtitle: str = "") -> "Drawing":
-        """The drawing with a heading, for a file."""
-        return replace(self, title=title, subtitle=subtitle)
-
     def page(self, label: str) -> str:
-        """The drawing as HTML, as wide as its place on the page; ``label`` is for readers who do not see it."""
+        """Return the drawing as HTML, as wide as its place on the page; ``label`` is for screen readers."""
         style = f"margin:{self.top:g}px {self.right:g}px {self.bottom:g}px {self.left:g}px;"
         style += f"width:calc(100% - {self.left + self.right:g}px);min-width:{self.least:g}px;"
         style += f"height:{self.height:g}px" if self.kind != "scatter" else ""  # the style sheet says how high
-        drawn = element("svg", self.body, class_=f"figure {self.kind}", role=self.role, aria_label=label, style=style)
+        content = element("svg", self.body, class_=f"figure {self.kind}", role=self.role, aria_label=label, style=style)
         if self.least:
-            drawn = element("div", drawn, class_="scroll", tabindex=0, role="region", aria_label=label)
+            content = element("div", content, class_="scroll", tabindex=0, role="region", aria_label=label)
         names = "".join(element("li", escape(name), dir="auto") for name in self.key)
-        return drawn + (element("ol", names, class_=f"numbers {self.key_kind}") if names else "")
+        return content + (element("ol", names, class_=f"numbers {self.key_kind}") if names else "")
 
     def place(self, x: float, y: float, width: float) -> tuple[str, float]:
-        """The drawing in a file, with its title and the names of numbers: as elements, and where they end."""
+        """Return the elements of the drawing in a file, with title and list of names, and their lower end."""
         parts = []
         for heading, kind in ((self.title, "title"), (self.subtitle, "unit")):
             if heading:
@@ -166,10 +161,8 @@ class Figure:
     @property
     def svg(self) -> str:
         """The figure as an SVG file with its style."""
-        parts, bottom = (
-            [element("style", _style()), element("rect", class_="paper", width="100%", height="100%")],
-            _EDGE,
-        )
+        parts = [element("style", _style()), element("rect", class_="paper", width="100%", height="100%")]
+        bottom = _EDGE
         for start in range(0, len(self.drawings), self.columns):
             row = self.drawings[start : start + self.columns]
             places = [each.place(_EDGE + k * (self.width + _GAP), bottom, self.width) for k, each in enumerate(row)]
@@ -185,13 +178,14 @@ class Figure:
         )  # fmt: skip
 
     def render(self, form: str) -> str | bytes:
-        """The figure as the content of a file: svg, pdf, png (large enough for print) or html."""
+        """Return the content of a file: svg, pdf, png (large enough for print) or html."""
         if form == "svg":
             return self.svg
         if form == "html":
             head = '<!doctype html><meta charset="utf-8"><meta name="generator" content="plainly"><title>Figure</title>'
             return f"{head}{self.svg}\n"
-        convert = _converter()
+        with require_package("drawing plots", package="vl-convert-python", extra="plots"):
+            import vl_convert as convert  # writes PDF and PNG without a browser or a network
         return bytes(convert.svg_to_png(self.svg, scale=3) if form == "png" else convert.svg_to_pdf(self.svg))
 
     def save(self, path: str | Path) -> Path:
@@ -199,7 +193,7 @@ class Figure:
         form = Path(path).suffix.lower().removeprefix(".")
         if form not in FORMATS:
             endings = ", ".join(f".{name}" for name in FORMATS)
-            raise BadInput(f"Cannot tell from {path} how to draw; let it end in {endings}.")
+            raise BadInput(f"Cannot tell the format of a figure from {path}. End the name in one of {endings}.")
         write_whole(path, self.render(form))
         return Path(path)
 
@@ -207,18 +201,9 @@ class Figure:
         return self.svg
 
 
-def _converter() -> Any:
-    """vl-convert, which writes PDF and PNG without a browser or a network."""
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtra("drawing plots", package="vl-convert-python", extra="plots") from None
-    return vl_convert
-
-
 @cache
 def _style() -> str:
-    """The style of figures with the colours of the light theme, without what only a page needs."""
+    """Return the style of figures in the colours of the light theme, without the rules that only a page needs."""
     light = dict(re.findall(r"--(\w+):light-dark\((#\w+),", read_asset("page.css")))
     style = read_asset("figure.css").partition("/* Only on a page")[0]
     return re.sub(r"var\(--(\w+)\)", lambda name: light[name[1]], style)

@@ -1,23 +1,23 @@
-"""What to know beside scores: what the metrics are blind to, and which items they left out or read in pieces."""
+"""Remarks on scores: what the metrics do not measure, and which items they left out or read in pieces."""
 
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
-from plainly.core.formatting import counted, listed, number
+from plainly.core.formatting import count_noun, listed, number
 from plainly.core.metric import OutputMetric
 from plainly.core.result import Note
-from plainly.metrics.evidence import evidence, for_methods, is_ours
+from plainly.metrics.evidence import describe_for_methods, evidence, uses_shipped_model
 from plainly.metrics.readability import Fkgl
-from plainly.scoring.evaluate import checked_metrics, resolve_metrics
+from plainly.scoring.evaluate import check_metrics, resolve_metrics
 from plainly.scoring.scores import Evaluation
 
-# EASSE's number is computed beside ours for so many items at most, and said where it is so far from ours.
+# The score in EASSE is computed for at most this many items, and reported if it differs by at least this much.
 _MOST_ITEMS, _APART = 5000, 0.05
 
 
 def remarks(evaluation: Evaluation) -> list[Note]:
-    """All of it, metric by metric."""
+    """Return the remarks, metric by metric."""
     of_metrics = [note for spec in evaluation.metrics for note in _of_metric(evaluation, spec)]
     return [*of_metrics, *_left_out(evaluation), *_unkept()]
 
@@ -26,15 +26,15 @@ def _of_metric(evaluation: Evaluation, spec: str) -> Iterator[Note]:
     metric = evaluation.metrics[spec]
     if advice := evidence(metric).advice:
         yield Note(f"{spec}: {advice}")
-    if is_ours(metric):
-        yield Note(f"{for_methods(metric, spec)}.")
+    if uses_shipped_model(metric):
+        yield Note(f"{describe_for_methods(metric, spec)}.")
     of_systems = evaluation.of_metric(spec)
     missing = {system or "the outputs": scores.undefined for system, scores in of_systems.items() if scores.undefined}
     if missing and metric.better != "neither":
-        said = [f"{count} of {system}" for system, count in missing.items()]
+        counts = [f"{count} of {system}" for system, count in missing.items()]
         yield Note(
-            f"{spec} is undefined on some of the {counted(evaluation.n, 'item')} ({listed(said)}): its number is that "
-            "of the others, and leaving items out changes it.",
+            f"{spec} is undefined on some of the {count_noun(evaluation.n, 'item')} ({listed(counts)}): its score is "
+            "that of the others, and leaving items out changes it.",
             "warning",
             "undefined-items",
             where=spec,
@@ -42,12 +42,12 @@ def _of_metric(evaluation: Evaluation, spec: str) -> Iterator[Note]:
     if isinstance(metric, Fkgl):
         yield from _other_fkgl(evaluation, spec, metric)
     long = {system or "the outputs": metric.count_long_items(scores.totals) for system, scores in of_systems.items()}
-    if said := [f"{count} of {system}" for system, count in long.items() if count]:
-        yield Note(f"{spec}: items longer than the model's window were read in pieces ({listed(said)}).")
+    if counts := [f"{count} of {system}" for system, count in long.items() if count]:
+        yield Note(f"{spec}: items longer than the model's window were read in pieces ({listed(counts)}).")
 
 
 def _other_fkgl(evaluation: Evaluation, spec: str, metric: Fkgl) -> Iterator[Note]:
-    """What EASSE, whose FKGL most papers report, would say of these outputs, where it is another number."""
+    """Return the FKGL of EASSE, which most papers report, if it differs."""
     if metric.variant == "easse" or not evaluation.outputs or evaluation.n > _MOST_ITEMS:
         return
     other, apart = replace(metric, variant="easse", syllables="rules"), {}
@@ -66,7 +66,7 @@ def _other_fkgl(evaluation: Evaluation, spec: str, metric: Fkgl) -> Iterator[Not
 
 
 def _left_out(evaluation: Evaluation) -> Iterator[Note]:
-    """What was not computed because there are no sources or no references, and how to get it."""
+    """Return what was not computed because there are no sources or no references, and how to get it."""
     for spec, metric in evaluation.metrics.items():
         if isinstance(metric, OutputMetric) and spec != repr(metric):
             others = [name for name in metric.metric.outputs if name not in metric.outputs]
@@ -79,17 +79,17 @@ def _left_out(evaluation: Evaluation) -> Iterator[Note]:
     texts = evaluation.evalset
     if evaluation.outputs is None or texts.has_sources:
         return
-    if evaluation.metrics != checked_metrics(resolve_metrics(None, texts), texts):
-        return  # they were named
-    absent, omitted, add = "sources", "sari, edits and splits", "Add sources (sources=)"
+    if evaluation.metrics != check_metrics(resolve_metrics(None, texts), texts):
+        return  # the metrics were named
+    absent, names, add = "sources", "sari, edits and splits", "Add sources (sources=)"
     if not texts.has_references:
-        absent, omitted = "sources and references", "sari, bleu, edits, splits and the gain of sle"
+        absent, names = "sources and references", "sari, bleu, edits, splits and the gain of sle"
         add += " and references (references=)"
-    yield Note(f"Without {absent}, these metrics were left out: {omitted}. {add} to compute them.", code="left-out")
+    yield Note(f"Without {absent}, these metrics were left out: {names}. {add} to compute them.", code="left-out")
 
 
 def _unkept() -> Iterator[Note]:
-    """That learned scores could not be kept, where any were computed."""
+    """Report that learned scores could not be cached, if any were computed."""
     cache = sys.modules.get("plainly.learned.score_cache")
     if cache is not None and (trouble := cache.trouble()):
-        yield Note(f"Learned scores are not kept for the next time in {cache.place()}: {trouble}.", code="score-cache")
+        yield Note(f"Learned scores could not be cached in {cache.place()}: {trouble}.", code="score-cache")

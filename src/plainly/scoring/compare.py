@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadInput, UnknownName, check_choice, check_count
 from plainly.core.evalset import Absent, EvalSet
-from plainly.core.formatting import counted
+from plainly.core.formatting import count_noun
 from plainly.core.metric import Better, Floats, Metric, Metrics
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
@@ -23,9 +23,9 @@ from plainly.io.texts import Incomplete, Outputs
 from plainly.io.units import Unit
 from plainly.scoring import references as resampled_references
 from plainly.scoring import subsets
-from plainly.scoring.comparisons import TESTS, Comparison, Comparisons, Test, corrected
-from plainly.scoring.references import Drawn, Over
-from plainly.scoring.score import measure, read_data
+from plainly.scoring.comparisons import TESTS, Comparison, Comparisons, Test, correct_p_values
+from plainly.scoring.references import Over, ReferenceDraws
+from plainly.scoring.score import measure
 from plainly.scoring.scores import BinnedEvaluation, Evaluation, Scores
 from plainly.scoring.streamed import OnError
 from plainly.stats import paired
@@ -34,10 +34,10 @@ from plainly.stats.resample import Resampler
 from plainly.streaming.engines import Engine
 
 TRIALS = 10_000
-# Where the correction for all pairs asks for more trials than that, each pair gets fewer at first, so that all take no
-# more than this many but each at least so many, and those pairs the rest that need them.
+# If the correction for all pairs needs more trials than that, each pair gets fewer at first: at most this many in all,
+# but at least so many for each pair. Pairs that need the rest get it afterwards.
 _ALL_TRIALS, _LEAST_TRIALS = 2_500_000, 1_000
-# So many rows are scored in one call; more of them would fill memory with parts that are not needed.
+# At most this many rows are scored in one call, to limit memory.
 _ONE_CALL = 20_000
 _SAME = 1e-9  # of the largest score: two items closer than this are equal
 
@@ -50,6 +50,8 @@ def compare(
     references: Sequence[Sequence[str]] | None = None,
     evalset: EvalSet | None = None,
     metrics: Metrics | None = None,
+    like: str | None = None,
+    target: str | float | None = None,
     ids: Sequence[Any] | None = None,
     groups: Sequence[Any] | None = None,
     columns: Columns | None = None,
@@ -84,20 +86,20 @@ def compare(
     if trials is not None:
         check_count("trials", trials)
     evaluation = measure(
-        read_data(
-            data,
-            sources=sources,
-            outputs=outputs,
-            references=references,
-            evalset=evalset,
-            ids=ids,
-            groups=groups,
-            columns=columns,
-            language=language,
-            incomplete=incomplete,
-            unit=unit,
-        ),
+        data,
+        sources=sources,
+        outputs=outputs,
+        references=references,
+        evalset=evalset,
         metrics=metrics,
+        like=like,
+        target=target,
+        ids=ids,
+        groups=groups,
+        columns=columns,
+        language=language,
+        incomplete=incomplete,
+        unit=unit,
         sampling=sampling,
         advice=advice,
         paired=True,
@@ -111,23 +113,35 @@ def compare(
     )
     sampling = evaluation.sampling or Sampling()
     test = _Tests(baseline, tuple(tests), TRIALS if trials is None else trials, sampling)
-    test.check(evaluation)
-    divided = _divided(evaluation, by) if by is not None else []
+    if not tests:
+        raise BadInput(f"tests= names no test. There are: {', '.join(TESTS)}")
+    if len(evaluation) < 2:
+        raise BadInput("A comparison needs at least two systems. Add another file or published system.")
+    if evaluation.n < 2:
+        raise BadInput("A comparison needs at least two items.")
+    if baseline is not None and baseline not in evaluation.systems:
+        raise UnknownName("baseline", baseline, evaluation.systems, see="plainly compare --help")
+    if isinstance(evaluation, BinnedEvaluation) and not evaluation.has_bins:
+        raise BadInput("This run kept no sums by bin; leave intervals=False out.")
+    all_subsets: list[subsets.Subset] = []
+    if by is not None:
+        texts = evaluation.outputs or dict.fromkeys(evaluation, ())
+        all_subsets = subsets.divide(evaluation.evalset, texts, by, together=True)
     if trials is None:
-        test = test.planned(evaluation, subsets=len(divided) or 1)
+        test = test.with_enough_trials(evaluation, subsets=len(all_subsets) or 1)
     drawn = None
     if over != "items":
         if by is not None:
             raise BadInput("by= and over= cannot be combined.")
-        if lacking := _lacking(evaluation):
-            raise BadInput(f"{next(iter(lacking))} lacks items, and over= needs complete outputs.")
-        drawn = resampled_references.draw(evaluation, over=over)
+        if absent := _absent_items(evaluation):
+            raise BadInput(f"{next(iter(absent))} lacks items, and over= needs complete outputs.")
+        drawn = resampled_references.draw_references(evaluation, over=over)
         evaluation = resampled_references.with_intervals(evaluation, drawn, over=over)
     if by is None:
         result = dataclasses.replace(test.run(evaluation, drawn), over=over)
     else:
-        result = _by_subset(evaluation, by, divided, test)
-    remarks = (*result.remarks, *_incomplete(evaluation), *_too_few_draws(result))
+        result = _by_subset(evaluation, by, all_subsets, test)
+    remarks = (*result.remarks, *_absence_notes(evaluation), *_too_few_draws(result))
     return dataclasses.replace(result, remarks=remarks)
 
 
@@ -139,79 +153,65 @@ class _Tests:
     tests: tuple[Test, ...]
     trials: int
     sampling: Sampling
-    further: int | None = None  # so many trials, in all, for pairs that need more than ``trials``
-    pairs: frozenset[tuple[str, str]] | None = None  # None: all that ``baseline`` says
+    further: int | None = None  # total trials for pairs that need more than ``trials``
+    pairs: frozenset[tuple[str, str]] | None = None  # None: all pairs, or all with ``baseline``
 
-    def planned(self, evaluation: Evaluation, *, subsets: int) -> "_Tests":
-        """With as many trials as all comparisons need."""
+    def with_enough_trials(self, evaluation: Evaluation, *, subsets: int) -> "_Tests":
+        """Return the tests with as many trials as all comparisons need."""
         systems = len(evaluation)
         family = (systems - 1 if self.baseline is not None else systems * (systems - 1) // 2) * subsets
-        needed = _needed(family, self.sampling.level)
+        needed = _draws_needed(family, self.sampling.level)
         if needed <= TRIALS:
             return self
         trials = max(_LEAST_TRIALS, min(TRIALS, _ALL_TRIALS // family))
         return dataclasses.replace(self, trials=trials, further=needed)
 
-    def check(self, evaluation: Evaluation) -> None:
-        if len(evaluation) < 2:
-            raise BadInput("A comparison takes at least two systems. Name another file or published system.")
-        if evaluation.n < 2:
-            raise BadInput("A comparison takes at least two items.")
-        if self.baseline is not None and self.baseline not in evaluation.systems:
-            raise UnknownName("baseline", self.baseline, evaluation.systems, see="plainly compare --help")
-        for test in self.tests:
-            if test not in TESTS:
-                raise UnknownName("test", test, TESTS, see="plainly compare --help")
-        if not self.tests:
-            raise BadInput(f"No test was asked for. There are: {', '.join(TESTS)}")
-        if self.trials < 1:
-            raise BadInput(f"The number of randomisation trials must be at least 1, not {self.trials}.")
-        if isinstance(evaluation, BinnedEvaluation) and not evaluation.has_bins:
-            raise BadInput("This run kept no sums by bin; leave intervals=False out.")
-
-    def run(self, evaluation: Evaluation, drawn: Drawn | None = None) -> Comparisons:
-        """Every comparison, corrected; ``drawn`` holds other draws for the bootstrap."""
+    def run(self, evaluation: Evaluation, drawn: ReferenceDraws | None = None) -> Comparisons:
+        """Return every comparison, corrected; ``drawn`` holds other draws for the bootstrap."""
         names = list(evaluation)
         comparisons = [
             comparison
             for part, pairs in self._on_common_items(evaluation)
-            for comparison in dataclasses.replace(self, pairs=pairs)._compared(part, drawn)
+            for comparison in dataclasses.replace(self, pairs=pairs)._compare_pairs(part, drawn)
         ]
-        # As they come where every run is complete; each pair stands by its place in the list of systems.
+        # In the order of the systems, also where parts were compared separately.
         comparisons.sort(
             key=lambda one: (evaluation.specs.index(one.metric), names.index(one.baseline), names.index(one.system))
         )
-        return self.result(evaluation, corrected(comparisons))
+        return self.result(evaluation, correct_p_values(comparisons))
 
     def _on_common_items(self, evaluation: Evaluation) -> list[tuple[Evaluation, frozenset[tuple[str, str]] | None]]:
-        """The evaluation, with all pairs; where runs lack items, a part for each set of items that pairs share."""
-        lacking = _lacking(evaluation)
-        if not lacking:
+        """Return the evaluation with all pairs or, if systems lack items, a part for each set of items in common."""
+        absent = _absent_items(evaluation)
+        if not absent:
             return [(evaluation, None)]
         every = np.ones(evaluation.n, dtype=bool)
         parts: dict[bytes, set[tuple[str, str]]] = {}
         for pair in combinations(evaluation, 2):
             if self.baseline is None or self.baseline in pair:
-                both = ~(lacking.get(pair[0], ~every) | lacking.get(pair[1], ~every))
+                both = ~(absent.get(pair[0], ~every) | absent.get(pair[1], ~every))
                 if both.sum() < 2:
                     raise BadInput(f"{pair[0]} and {pair[1]} have no two items in common. Compare others with them.")
                 parts.setdefault(both.tobytes(), set()).update((pair, pair[::-1]))
-        shared: list[tuple[Evaluation, frozenset[tuple[str, str]] | None]] = []
+        parts_with_pairs: list[tuple[Evaluation, frozenset[tuple[str, str]] | None]] = []
         for mask, pairs in parts.items():
-            chosen = evaluation.chosen(np.frombuffer(mask, dtype=bool))
-            kept = {system: chosen.systems[system] for system in chosen if any(system in pair for pair in pairs)}
-            shared.append((dataclasses.replace(chosen, systems=kept), frozenset(pairs)))
-        return shared
+            selection = evaluation.select(np.frombuffer(mask, dtype=bool))
+            of_pairs = {
+                system: selection.systems[system] for system in selection if any(system in pair for pair in pairs)
+            }
+            parts_with_pairs.append((dataclasses.replace(selection, systems=of_pairs), frozenset(pairs)))
+        return parts_with_pairs
 
-    def _compared(self, evaluation: Evaluation, drawn: Drawn | None) -> list[Comparison]:
+    def _compare_pairs(self, evaluation: Evaluation, drawn: ReferenceDraws | None) -> list[Comparison]:
         sampling, groups = self.sampling, evaluation.evalset.groups
         units = len(next(iter(evaluation.of_metric(evaluation.specs[0]).values())).rows)
         resampler = Resampler(units, sampling.resamples, sampling.seed, groups)
         swaps = Swaps(self.trials, sampling.seed, groups, self.further)
         comparisons: list[Comparison] = []
         for spec in evaluation.specs:
-            measured = _Measured(evaluation.of_metric(spec), resampler, swaps, self, drawn.get(spec) if drawn else None)
-            comparisons += measured.comparisons(spec, evaluation)
+            totals = drawn.get(spec) if drawn else None
+            of_metric = _MetricComparison(evaluation.of_metric(spec), resampler, swaps, self, totals)
+            comparisons += of_metric.comparisons(spec, evaluation)
         return comparisons
 
     def result(self, evaluation: Evaluation, comparisons: Sequence[Comparison], **options: Any) -> Comparisons:
@@ -227,7 +227,7 @@ class _Tests:
         )
 
 
-class _Measured:
+class _MetricComparison:
     """One metric on all systems: the scores of draws, of swaps, of items and with each unit left out, made once."""
 
     def __init__(
@@ -255,7 +255,7 @@ class _Measured:
             self.without_item = _headlines(self.metric, [table.sum(axis=0) - table for table in rows])
 
     def comparisons(self, spec: str, evaluation: Evaluation) -> list[Comparison]:
-        """Every pair that is asked for, by every test; the system that is named later is compared with the earlier."""
+        """Compare every pair by every test; the earlier system is the baseline."""
         return [comparison for b, s in self._pairs() for comparison in self._pair(spec, b, s, evaluation)]
 
     def _pairs(self) -> list[Pair]:
@@ -263,8 +263,8 @@ class _Measured:
         if self.tests.baseline is not None:
             base = self.names.index(self.tests.baseline)
             pairs = [(base, other) for other in range(len(self.names)) if other != base]
-        wanted = self.tests.pairs
-        return [pair for pair in pairs if wanted is None or (self.names[pair[0]], self.names[pair[1]]) in wanted]
+        allowed = self.tests.pairs
+        return [pair for pair in pairs if allowed is None or (self.names[pair[0]], self.names[pair[1]]) in allowed]
 
     def _pair(self, spec: str, b: int, s: int, evaluation: Evaluation) -> list[Comparison]:
         system, baseline = (self.scores[self.names[at]] for at in (s, b))
@@ -296,14 +296,10 @@ class _Measured:
                     high=high,
                     level=level,
                     p_value=p_value,
-                    p_holm=math.nan,
-                    p_bh=math.nan,
                     p_two_sided=two_sided,
-                    p_claim=math.nan,
                     effect_size=effect_size,
                     standard_error=spread.standard_error,
                     units=spread.units,
-                    smallest_detectable=math.nan,
                     wins=wins,
                     losses=losses,
                     ties=ties,
@@ -315,7 +311,7 @@ class _Measured:
         return comparisons
 
     def _p_values(self, test: Test, b: int, s: int, differences: Floats, difference: float) -> tuple[float, float]:
-        """The test's p-value and its two-sided one."""
+        """Return the test's p-value and its two-sided one."""
         if test == "approximate-randomisation":
             return self.randomised[b, s], self.randomised[b, s]
         values = [float(self.scores[self.names[at]]) for at in (b, s)]
@@ -324,7 +320,7 @@ class _Measured:
         return one_sided, paired.two_sided_bootstrap_p(differences, difference, size=size)
 
     def _outcomes(self, spec: str, s: int, b: int, evaluation: Evaluation) -> tuple[int, int, int]:
-        """On how many items the system is better, worse and equal; undefined items are in none."""
+        """Count the items on which the system is better, worse and equal; undefined items are not counted."""
         if not isinstance(evaluation, BinnedEvaluation):
             scale = float(np.nanmax(np.abs([self.segments[s], self.segments[b]]), initial=0.0))
             return _outcomes(self.segments[s] - self.segments[b], better=self.metric.better, scale=scale)
@@ -332,28 +328,23 @@ class _Measured:
         return (lower, higher, ties) if self.metric.better == "lower" else (higher, lower, ties)
 
 
-def _divided(evaluation: Evaluation, by: str) -> list[subsets.Subset]:
-    texts = evaluation.outputs or dict.fromkeys(evaluation, ())
-    return list(subsets.divide(evaluation.evalset, texts, by, together=True))
-
-
-def _by_subset(evaluation: Evaluation, by: str, divided: Sequence[subsets.Subset], tests: _Tests) -> Comparisons:
-    """The comparison on each subset, corrected as the one family that they are."""
+def _by_subset(evaluation: Evaluation, by: str, all_subsets: Sequence[subsets.Subset], tests: _Tests) -> Comparisons:
+    """Compare on each subset, and correct over all subsets as one family."""
     parts: dict[str, Comparisons] = {}
-    for subset in divided:
+    for subset in all_subsets:
         mask = next(iter(subset.masks.values()))
         if int(mask.sum()) >= 2:
-            parts[subset.label] = tests.run(evaluation.chosen(mask))
-    every = corrected([pair for part in parts.values() for pair in part.comparisons])
+            parts[subset.label] = tests.run(evaluation.select(mask))
+    every = correct_p_values([pair for part in parts.values() for pair in part.comparisons])
     for label, part in parts.items():
         own, every = tuple(every[: len(part.comparisons)]), every[len(part.comparisons) :]
         parts[label] = dataclasses.replace(part, comparisons=own)
-    remarks = tuple(subsets.small_subsets(divided))
+    remarks = tuple(subsets.small_subsets(all_subsets))
     return tests.result(evaluation, (), by=by, subsets=tuple(parts.items()), remarks=remarks)
 
 
 def _headlines(metric: Metric, tables: Sequence[Floats]) -> list[Floats]:
-    """The headline of every row of every table; small tables are scored in one call, which is what costs."""
+    """Score every row of every table; small tables are scored in one call, because calls are slow."""
     if sum(map(len, tables)) <= _ONE_CALL:
         return list(metric.score(np.stack(tables))[..., 0])
     return [metric.score(table)[..., 0] for table in tables]
@@ -369,19 +360,19 @@ def _interval(drawn: Floats, difference: float, level: float) -> tuple[float, fl
 
 def _outcomes(differences: Floats, *, better: Better, scale: float) -> tuple[int, int, int]:
     sign = -1 if better == "lower" else 1
-    tied = np.abs(differences) <= _SAME * scale
-    wins = (sign * differences > 0) & ~tied
-    losses = (sign * differences < 0) & ~tied
-    return int(wins.sum()), int(losses.sum()), int(tied.sum())
+    is_tie = np.abs(differences) <= _SAME * scale
+    wins = (sign * differences > 0) & ~is_tie
+    losses = (sign * differences < 0) & ~is_tie
+    return int(wins.sum()), int(losses.sum()), int(is_tie.sum())
 
 
-def _needed(family: int, level: float) -> int:
-    """So many draws that the smallest p-value there can be passes the correction for all comparisons with room."""
+def _draws_needed(family: int, level: float) -> int:
+    """Return so many draws that the smallest possible p-value passes the correction for all comparisons."""
     return math.ceil(round(2 * family / (1 - level), 6))
 
 
-def _lacking(evaluation: Evaluation) -> dict[str, npt.NDArray[np.bool_]]:
-    """The items that systems did not write anything for, where the texts are at hand and any are lacking."""
+def _absent_items(evaluation: Evaluation) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return the items that systems have no output for, if the texts are available."""
     absent = {
         system: np.array([isinstance(text, Absent) for text in (evaluation.outputs or {}).get(system, ())])
         for system in evaluation
@@ -389,25 +380,25 @@ def _lacking(evaluation: Evaluation) -> dict[str, npt.NDArray[np.bool_]]:
     return {system: items for system, items in absent.items() if items.any()}
 
 
-def _incomplete(evaluation: Evaluation) -> list[Note]:
+def _absence_notes(evaluation: Evaluation) -> list[Note]:
     return [
         Note(
-            f"{system} lacks {counted(int(items.sum()), 'item')} of {evaluation.n}: it is compared with every other "
+            f"{system} lacks {count_noun(int(items.sum()), 'item')} of {evaluation.n}: it is compared with every other "
             "system on the items that both have."
         )
-        for system, items in _lacking(evaluation).items()
+        for system, items in _absent_items(evaluation).items()
     ]
 
 
 def _too_few_draws(result: Comparisons) -> list[Note]:
-    """Many comparisons need many draws: the smallest p-value that is possible, corrected, may not be small enough."""
+    """Warn if the smallest possible p-value, corrected for all comparisons, is not small enough."""
     family = max(map(result.family, result.evaluation.specs), default=0)
     bootstrap = result.deciding == "paired-bootstrap"
     draws = result.sampling.resamples if bootstrap else result.trials
     alpha = 1 - result.sampling.level
     if family / (draws + 1) <= alpha or (result.further is not None and not bootstrap):
         return []
-    name, needed = "resamples" if bootstrap else "trials", _needed(family, result.sampling.level)
+    name, needed = "resamples" if bootstrap else "trials", _draws_needed(family, result.sampling.level)
     message = (
         f"With {draws} draws no pair can be told apart after correction for {family} pairs. "
         f"Use {name}={needed} or more."

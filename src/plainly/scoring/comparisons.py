@@ -1,4 +1,4 @@
-"""The result of a comparison: every two systems that were tested, who beats whom, and what may be claimed."""
+"""The result of a comparison: every pair of systems that was tested, which one is better, and what may be claimed."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from plainly.core.errors import UnknownName
-from plainly.core.formatting import counted, interval, listed, number, p_value, span
+from plainly.core.formatting import count_noun, interval, listed, number, p_value, span
 from plainly.core.metric import Better
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling
 from plainly.scoring.sanity import against_itself
 from plainly.scoring.scores import Evaluation
+from plainly.scoring.subsets import describe_label
 from plainly.stats import paired
 
 Test = Literal["paired-bootstrap", "approximate-randomisation"]
 TESTS: tuple[Test, ...] = get_args(Test)
 # Claims, matrix and clusters rest on this test when both are run: its error rate is the nominal one for any metric.
 DECIDING: Test = "approximate-randomisation"
-# A matrix of more systems than this fits no screen; the JSON has it for any number.
+# A matrix of more systems than this is too wide for a screen; the JSON always has it.
 _MATRIX = 15
-_FEW = 4  # so many systems make few enough pairs to be read one by one
+_FEW = 4  # with at most this many systems, every pair has a row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """One system against one baseline, on one metric, by one test. ``difference`` is the system less the baseline.
 
@@ -49,14 +50,14 @@ class Comparison:
     high: float
     level: float
     p_value: float
-    p_holm: float
-    p_bh: float
+    p_holm: float = math.nan  # these and the next are corrected when all comparisons are known
+    p_bh: float = math.nan
     p_two_sided: float
-    p_claim: float
+    p_claim: float = math.nan
     effect_size: float
     standard_error: float
     units: int
-    smallest_detectable: float
+    smallest_detectable: float = math.nan
     wins: int
     losses: int
     ties: int
@@ -71,7 +72,7 @@ class Comparison:
 
     @property
     def winner(self) -> str | None:
-        """Who may be called better: nobody without significance, or where the metric has no better side."""
+        """The better system; None without significance, or if the metric has no better side."""
         if not self.significant or self.better == "neither" or self.difference == 0:
             return None
         return self.system if (self.difference > 0) == (self.better == "higher") else self.baseline
@@ -90,7 +91,7 @@ class Comparison:
 
 @dataclass(frozen=True, repr=False)
 class Comparisons(Result):
-    """All comparisons of a run: every two systems, or each with the ``baseline``; on ``subsets`` where asked for."""
+    """All comparisons of a run: every two systems, or each with the ``baseline``; on ``subsets`` if requested."""
 
     evaluation: Evaluation
     comparisons: tuple[Comparison, ...]
@@ -98,7 +99,7 @@ class Comparisons(Result):
     tests: tuple[Test, ...]
     sampling: Sampling
     trials: int
-    further: int | None = None  # so many trials, in all, where ``trials`` are too few to tell
+    further: int | None = None  # total trials for pairs where ``trials`` are too few
     over: str = "items"
     by: str | None = None
     subsets: tuple[tuple[str, Comparisons], ...] = ()
@@ -115,16 +116,16 @@ class Comparisons(Result):
         return self.evaluation.resampling_unit
 
     def family(self, spec: str) -> int:
-        """How many comparisons the correction is for: all of this metric in this run, on all subsets."""
+        """Return how many comparisons the correction is for: all of this metric in this run, on all subsets."""
         runs = [part for _, part in self.subsets] or [self]
         return sum(pair.metric == spec and pair.test == run.deciding for run in runs for pair in run.comparisons)
 
-    def decided(self, spec: str) -> list[Comparison]:
-        """The comparisons by one metric, by the deciding test."""
+    def deciding_comparisons(self, spec: str) -> list[Comparison]:
+        """Return the comparisons by one metric, by the deciding test."""
         return [pair for pair in self.comparisons if pair.metric == spec and pair.test == self.deciding]
 
     def pair(self, spec: str, system: str, other: str) -> Comparison:
-        """The deciding comparison of two systems, in whichever order it was made."""
+        """Return the deciding comparison of two systems, in whichever order it was made."""
         pair = self._pair_of.get((spec, frozenset((system, other))))
         if pair is None:
             raise UnknownName("pair of systems", f"{system}, {other}", self.evaluation, see="plainly compare --help")
@@ -136,25 +137,25 @@ class Comparisons(Result):
         return {(pair.metric, frozenset((pair.system, pair.baseline))): pair for pair in decided}
 
     def beats(self, spec: str, system: str, other: str) -> bool:
-        """Whether the first may be called better than the second."""
+        """Return whether the first may be called better than the second."""
         return system != other and self.pair(spec, system, other).winner == system
 
     def ranking(self, spec: str) -> list[str]:
-        """The systems by score, best first; undefined scores last."""
+        """Return the systems by score, best first; undefined scores last."""
         return self.evaluation.ranking(spec)
 
     def clusters(self, spec: str) -> list[list[str]]:
-        """The ranking, cut where everyone above beats everyone below; empty where the metric has no better side."""
+        """Return the ranking, cut where all systems above beat all below; empty if the metric has no better side."""
         if self.evaluation.metrics[spec].better == "neither":
             return []
         return paired.clusters(self.ranking(spec), lambda above, below: self.beats(spec, above, below))
 
     def ties(self, spec: str) -> list[list[str]]:
-        """The largest sets of systems no two of which can be told apart; they may overlap. Best first."""
+        """Return the largest sets of systems no two of which can be told apart; they may overlap. Best first."""
         return paired.ties(self.ranking(spec), lambda one, other: self.pair(spec, one, other).significant)
 
     def matrix(self, spec: str) -> dict[str, dict[str, bool | None]]:
-        """Who beats whom: True for the system of the row, False when beaten, None when it cannot be said."""
+        """Return which system beats which: True if that of the row wins, False if it loses, None if undecided."""
         ranked = self.ranking(spec)
         return {
             row: {
@@ -166,13 +167,13 @@ class Comparisons(Result):
         }
 
     def records(self) -> list[Record]:
-        """One flat record a comparison."""
+        """Return one flat record per comparison."""
         if self.by is not None:
             return [{self.by: label, **record} for label, part in self.subsets for record in part.records()]
         return [pair.json() for pair in self.comparisons]
 
     def json(self) -> Record:
-        """Schema plainly.compare/1."""
+        """Return the schema plainly.compare/1."""
         head: Record = {
             "schema": "plainly.compare/1",
             "test_set": self.evaluation.evalset.name or None,
@@ -211,10 +212,12 @@ class Comparisons(Result):
         return {**order, "clusters": self.clusters(spec), "ties": self.ties(spec), "beats": self.matrix(spec)}
 
     def tables(self) -> list[Table]:
-        """Every comparison, where they are few; who beats whom, or how many, where every two systems were compared."""
+        """Return all comparisons if there are few, and which system beats which if all pairs were compared."""
         if self.by is not None:
             return [
-                dataclasses.replace(table, caption=f"{self.by}: {label}, {part.evaluation.n} items")
+                dataclasses.replace(
+                    table, caption=f"{self.by}: {describe_label(self.by, label)}, {part.evaluation.n} items"
+                )
                 for label, part in self.subsets
                 for table in part.tables()
             ]
@@ -226,14 +229,14 @@ class Comparisons(Result):
         return tables
 
     def notes(self) -> list[Note]:
-        """What may be claimed, how it was tested, and what to beware of."""
+        """Return claims, how they were tested, and warnings."""
         parts = [*self.subsets] or [("", self)]
-        said = [
-            Note(f"{self.by}: {label}. {sentence}" if self.by else sentence, "claim")
+        sentences = [
+            Note(f"{self.by}: {describe_label(self.by, label)}. {sentence}" if self.by else sentence, "claim")
             for label, part in parts
             for sentence in claims(part, family=self.family)
         ]
-        return [*said, Note(self._about()), *self.evaluation.remarks, *self.remarks]
+        return [*sentences, Note(self._about()), *self.evaluation.remarks, *self.remarks]
 
     def _about(self) -> str:
         draws = []
@@ -244,11 +247,11 @@ class Comparisons(Result):
             further = f", or {self.further} where these are too few" if self.further else ""
             draws.append(f"approximate randomisation, {self.trials} trials{further}")
         name = self.evaluation.evalset.name
-        items = f"{counted(self.evaluation.n, 'item')}{f' of {name}' if name else ''}"
+        items = f"{count_noun(self.evaluation.n, 'item')}{f' of {name}' if name else ''}"
         return f"{items}. {'; '.join(draws)}; seed {self.sampling.seed}. Claims rest on {self.deciding}."
 
     def _pairs(self) -> Table:
-        """A row for each comparison, with the p-values of the tests that were run."""
+        """Return a row for each comparison, with the p-values of the tests that were run."""
         by_pair: dict[tuple[str, str, str], list[Comparison]] = {}
         for comparison in self.comparisons:
             by_pair.setdefault((comparison.metric, comparison.system, comparison.baseline), []).append(comparison)
@@ -270,12 +273,23 @@ class Comparisons(Result):
                     decided.verdict,
                 )
             )
-        tested = tuple(columns[test] for test in self.tests)
-        header = ("metric", "system", "baseline", "score", "difference", *tested, "p Holm", "effect", "detectable", "")
+        p_values = tuple(columns[test] for test in self.tests)
+        header = (
+            "metric",
+            "system",
+            "baseline",
+            "score",
+            "difference",
+            *p_values,
+            "p Holm",
+            "effect",
+            "detectable",
+            "",
+        )
         return Table(header, tuple(rows), text_columns=frozenset({0, 1, 2}))
 
     def _matrix(self, spec: str) -> Table:
-        """Who beats whom: > the row beats the column, < it is beaten, · they cannot be told apart."""
+        """Return which system beats which: > the row beats the column, < it is beaten, · neither."""
         ranked, beats = self.ranking(spec), self.matrix(spec)
         signs = {True: ">", False: "<", None: "·"}
         rows = tuple(
@@ -294,14 +308,14 @@ class Comparisons(Result):
         return Table(("", spec, *(f"{place}." for place in range(1, len(ranked) + 1))), rows, notes=tuple(lines))
 
     def _standings(self, spec: str) -> Table:
-        """How many every system beats and is beaten by, where a table of all pairs would be too wide to read."""
+        """Return how many systems each system beats and is beaten by, if a table of all pairs would be too wide."""
         beats, clusters = self.matrix(spec), self.clusters(spec)
         cluster = {system: str(at) for at, members in enumerate(clusters, 1) for system in members}
         rows = [
             (
                 f"{place}. {system}",
                 number(float(self.evaluation[system][spec])),
-                *(str(sum(outcome is said for outcome in beats[system].values())) for said in (True, None, False)),
+                *(str(sum(outcome is one for outcome in beats[system].values())) for one in (True, None, False)),
                 *((cluster[system],) if len(clusters) > 1 else ()),
             )
             for place, system in enumerate(self.ranking(spec), 1)
@@ -310,8 +324,8 @@ class Comparisons(Result):
         return Table(header, tuple(rows), notes=("Every pair: --csv, or records() in Python",))
 
 
-def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """With p-values corrected within each metric and test: adding a metric changes no claim about another."""
+def correct_p_values(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Correct p-values within each metric and test, so that adding a metric does not change other claims."""
     corrected = list(comparisons)
     for metric, test in dict.fromkeys((pair.metric, pair.test) for pair in comparisons):
         places = [place for place, pair in enumerate(comparisons) if (pair.metric, pair.test) == (metric, test)]
@@ -320,7 +334,9 @@ def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
         by_claim = paired.holm([comparisons[place].p_two_sided for place in places])
         for place, p_holm, p_bh, p_claim in zip(places, by_holm, by_bh, by_claim, strict=True):
             pair = comparisons[place]
-            detectable = paired.detectable(pair.standard_error, pair.units, level=pair.level, family=len(places))
+            detectable = paired.detectable_difference(
+                pair.standard_error, pair.units, level=pair.level, family=len(places)
+            )
             corrected[place] = dataclasses.replace(
                 pair, p_holm=p_holm, p_bh=p_bh, p_claim=p_claim, smallest_detectable=detectable
             )
@@ -328,33 +344,33 @@ def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def claims(result: Comparisons, *, family: Callable[[str], int] | None = None) -> list[str]:
-    """One sentence for each metric, resting on the deciding test and Holm's correction over ``family`` comparisons."""
+    """Return a sentence for each metric, based on the deciding test with Holm's correction over ``family`` pairs."""
     family = family or result.family
-    return [_claim(result, spec, family(spec)) + _void(result, spec) for spec in result.evaluation.specs]
+    return [_claim(result, spec, family(spec)) + _reference_caveat(result, spec) for spec in result.evaluation.specs]
 
 
-def _void(result: Comparisons, spec: str) -> str:
-    """What is no claim at all: that a reference scores well against itself."""
+def _reference_caveat(result: Comparisons, spec: str) -> str:
+    """Return a sentence about references that were scored against themselves."""
     itself = against_itself(result.evaluation, spec)
     if not itself:
         return ""
     what = "is a reference" if len(itself) == 1 else "are references"
-    return f" But {listed(itself)} {what} scored against itself: no victory of it may be claimed."
+    return f" But {listed(itself)} {what} scored against itself, so that score is not comparable."
 
 
 def _claim(result: Comparisons, spec: str, family: int) -> str:
-    decided = result.decided(spec)
+    decided = result.deciding_comparisons(spec)
     defined = [pair for pair in decided if math.isfinite(pair.difference)]
     if not defined:
         return f"{spec}: undefined for these outputs; nothing may be claimed."
     if len(decided) == 1:
-        return _single(defined[0], family=family, unit=result.unit)
+        return _claim_about_pair(defined[0], family=family, unit=result.unit)
     if result.baseline is not None:
-        return _against(result.baseline, spec, defined, family=family)
-    return _ranking(result, spec, defined, family=family)
+        return _claim_against_baseline(result.baseline, spec, defined, family=family)
+    return _claim_about_ranking(result, spec, defined, family=family)
 
 
-def _single(pair: Comparison, *, family: int, unit: str) -> str:
+def _claim_about_pair(pair: Comparison, *, family: int, unit: str) -> str:
     corrected = f", Holm over {family} comparisons" if family > 1 else ""
     numbers = f"{pair.level:.0%} interval {pair.low:.2f} to {pair.high:.2f}; p = {p_value(pair.p_claim)}{corrected}"
     if not pair.significant:
@@ -375,8 +391,8 @@ def _single(pair: Comparison, *, family: int, unit: str) -> str:
     )
 
 
-def _against(baseline: str, spec: str, pairs: Sequence[Comparison], *, family: int) -> str:
-    said = {
+def _claim_against_baseline(baseline: str, spec: str, pairs: Sequence[Comparison], *, family: int) -> str:
+    outcomes = {
         ("scores", "score", "better than"): [pair.system for pair in pairs if pair.winner == pair.system],
         ("scores", "score", "worse than"): [pair.system for pair in pairs if pair.winner == baseline],
         ("differs", "differ", "for better or worse, from"): [
@@ -386,17 +402,17 @@ def _against(baseline: str, spec: str, pairs: Sequence[Comparison], *, family: i
     }
     sentences = [
         f"{listed(names)} {singular if len(names) == 1 else plural} {rest} {baseline}"
-        for (singular, plural, rest), names in said.items()
+        for (singular, plural, rest), names in outcomes.items()
         if names
     ]
     return f"{spec}: {'; '.join(sentences)} ({_basis(pairs, family)})."
 
 
-def _ranking(result: Comparisons, spec: str, pairs: Sequence[Comparison], *, family: int) -> str:
+def _claim_about_ranking(result: Comparisons, spec: str, pairs: Sequence[Comparison], *, family: int) -> str:
     apart = sum(pair.significant for pair in pairs)
     basis = _basis(pairs, family)
     if pairs[0].better == "neither":
-        return f"{spec}: {apart} of {len(pairs)} pairs differ; the metric does not say who is better ({basis})."
+        return f"{spec}: {apart} of {len(pairs)} pairs differ; the metric does not say which is better ({basis})."
     top = result.ties(spec)[0]
     best = f"{top[0]} scores best" if len(top) == 1 else f"{listed(top)} score best and cannot be told apart"
     return f"{spec}: {best}; {apart} of {len(pairs)} pairs can be told apart ({basis})."
@@ -404,7 +420,7 @@ def _ranking(result: Comparisons, spec: str, pairs: Sequence[Comparison], *, fam
 
 def _basis(pairs: Sequence[Comparison], family: int) -> str:
     sizes = [pair.smallest_detectable for pair in pairs if math.isfinite(pair.smallest_detectable)]
-    shown = ""
+    sizes_text = ""
     if sizes:
-        shown = f"; {pairs[0].n} items show differences of about {span(min(sizes), max(sizes))} or more"
-    return f"{1 - pairs[0].level:.0%} level, Holm over {family} comparisons{shown}"
+        sizes_text = f"; {pairs[0].n} items show differences of about {span(min(sizes), max(sizes))} or more"
+    return f"{1 - pairs[0].level:.0%} level, Holm over {family} comparisons{sizes_text}"

@@ -2,26 +2,31 @@
 
 import dataclasses
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
 from plainly.core import limits, registry
-from plainly.core.errors import BadInput
+from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import Absent, EvalSet
+from plainly.core.files import read_shipped
+from plainly.core.formatting import listed
 from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, TextSource
 from plainly.core.progress import Progress, Tell, ignore_progress, no_progress, report_work
 from plainly.core.sampling import Sampling
-from plainly.metrics.languages import in_language
-from plainly.scoring.scores import Evaluation, Scores
-from plainly.scoring.signature import Signature, reference_range
+from plainly.metrics.evidence import in_language
+from plainly.scoring.scores import Evaluation, Scores, Signature, reference_range
 from plainly.stats.resample import Draws, interval
 
-__all__ = ["Evaluation", "Metrics", "Scores", "checked_metrics", "evaluate", "measure"]
+__all__ = ["Evaluation", "Metrics", "Scores", "check_metrics", "evaluate", "measure"]
 
 Outputs = Mapping[str, Sequence[str]]
 DEFAULT = Sampling()
 DEFAULT_METRICS = ("sari", "bleu", "fkgl")
 DEFAULT_WITHOUT_REFERENCES = ("fkgl", "edits", "splits")
 DEFAULT_ALONE, DEFAULT_ALONE_LEARNED = ("fkgl", "length"), ("sle.output", "cefr")  # without sources and references
+# Other tools by the name that is typed: the tool's own name, and its metrics, as it has them by default, as specs.
+PRESETS: dict[str, dict[str, Any]] = read_shipped(__file__, "variants.toml")["like"]
 
 
 def evaluate(
@@ -36,11 +41,11 @@ def evaluate(
 
     Without ``sampling`` there are no intervals.
     """
-    chosen = checked_metrics(metrics, evalset if len(evalset) else None)
+    resolved = check_metrics(metrics, evalset if len(evalset) else None)
     evalset.check(outputs)
-    with progress("measuring", total=len(evalset) * len(outputs) * len(chosen), unit="scores") as tell:
-        rows = dict(measure(evalset, outputs, chosen, tell))
-    return from_rows(evalset, outputs, chosen, rows, sampling)
+    with progress("measuring", total=len(evalset) * len(outputs) * len(resolved), unit="scores") as tell:
+        rows = dict(measure(evalset, outputs, resolved, tell))
+    return from_rows(evalset, outputs, resolved, rows, sampling)
 
 
 def from_rows(
@@ -50,7 +55,7 @@ def from_rows(
     rows: Mapping[str, Mapping[str, Floats]],
     sampling: Sampling | None,
 ) -> Evaluation:
-    """The evaluation that rows by system and metric give, wherever they were measured."""
+    """Build an evaluation from rows by system and metric, wherever they were measured."""
     references = reference_range(evalset)
     signatures = {
         spec: Signature.of(metric, data=evalset.fingerprint, references=references) for spec, metric in metrics.items()
@@ -59,13 +64,13 @@ def from_rows(
         system: {spec: Scores.of_items(metric, system, of[spec], signatures[spec]) for spec, metric in metrics.items()}
         for system, of in rows.items()
     }
-    return estimated(Evaluation(evalset, systems, sampling, outputs))
+    return add_intervals(Evaluation(evalset, systems, sampling, outputs))
 
 
 def measure(
     evalset: EvalSet, outputs: Outputs, metrics: Mapping[str, Metric], tell: Tell = ignore_progress
 ) -> Iterator[tuple[str, dict[str, Floats]]]:
-    """The loop itself: system by system, the rows of every metric. Corpora too large to hold come in batches."""
+    """Measure every metric on each system in turn, and yield its rows; large corpora are passed in batches."""
     for what, texts in (
         ("source", evalset.sources),
         *((f"output of {name}", texts) for name, texts in outputs.items()),
@@ -84,8 +89,8 @@ def measure(
         yield system, {spec: rows[spec] for spec in metrics}
 
 
-def estimated(evaluation: Evaluation) -> Evaluation:
-    """The evaluation with an Estimate for every output, from draws that all metrics and systems share."""
+def add_intervals(evaluation: Evaluation) -> Evaluation:
+    """Return the evaluation with an Estimate for every output, from draws that all metrics and systems share."""
     sampling = evaluation.sampling
     if sampling is None or evaluation.n < 2:
         return evaluation
@@ -95,8 +100,8 @@ def estimated(evaluation: Evaluation) -> Evaluation:
 
 
 def with_intervals(scores: Mapping[str, Scores], draws: Draws, sampling: Sampling) -> dict[str, Scores]:
-    """One system's scores with an Estimate for every output."""
-    drawn = draws.totals([of_metric.rows for of_metric in scores.values()])
+    """Return one system's scores with an Estimate for every output."""
+    totals_of_draws = draws.totals([of_metric.rows for of_metric in scores.values()])
     return {
         spec: of_metric.with_estimates(
             interval(
@@ -109,21 +114,79 @@ def with_intervals(scores: Mapping[str, Scores], draws: Draws, sampling: Samplin
                 totals=of_metric.totals,
             )
         )
-        for (spec, of_metric), totals in zip(scores.items(), drawn, strict=True)
+        for (spec, of_metric), totals in zip(scores.items(), totals_of_draws, strict=True)
     }
 
 
-def resolve_metrics(metrics: Metrics | None, texts: TextSource) -> dict[str, Metric]:
-    """The metrics by spec, in the language of the texts where they have a choice; None means a sensible few."""
+def resolve_metrics(
+    metrics: Metrics | None, texts: TextSource, *, like: str | None = None, target: str | float | None = None
+) -> dict[str, Metric]:
+    """Return the metrics by spec, in the language of the texts where they have a choice; None means a sensible few.
+
+    ``like`` names the tool whose variants of the metrics are meant, ``target`` the level that the systems aim at.
+    """
+    if like is not None:
+        metrics = use_preset(like, metrics, references=texts.has_references)
     resolved = registry.metrics(default_specs(texts) if metrics is None else metrics)
+    if target is not None:
+        resolved = _with_target(resolved, target)
     if not texts.language or all(metric.language in ("", texts.language) for metric in resolved.values()):
         return resolved
-    translated = {spec: in_language(metric, texts.language, spec) for spec, metric in resolved.items()}
-    return {spec if metric is resolved[spec] else repr(metric): metric for spec, metric in translated.items()}
+    in_texts_language = {spec: in_language(metric, texts.language, spec) for spec, metric in resolved.items()}
+    return {spec if metric is resolved[spec] else repr(metric): metric for spec, metric in in_texts_language.items()}
+
+
+def use_preset(name: str, metrics: Metrics | None, *, references: bool = True) -> list[str | Metric | object]:
+    """Return the specs as a tool has them by default, all that it has if ``metrics`` is None.
+
+    A spec with parameters, or a metric that is not a spec, is not changed.
+    """
+    check_choice("like", name, PRESETS)
+    tool = PRESETS[name]["name"]
+    preset_metrics = registry.metrics(PRESETS[name]["specs"])
+    if metrics is None:
+        allowed = [spec for spec, metric in preset_metrics.items() if references or "references" not in metric.needs]
+        if not allowed:
+            raise BadInput(f"The metrics of {tool} need references.")
+        return list(allowed)
+    by_name = {metric.name: spec for spec, metric in preset_metrics.items()}
+    specs = registry.split_specs(metrics) if isinstance(metrics, str) else list(metrics)
+    unknown = [spec for spec in specs if isinstance(spec, str) and "(" not in spec and spec not in by_name]
+    if unknown:
+        raise BadInput(f"{tool} has no {listed(unknown)} that plainly can compute; it has {listed(list(by_name))}.")
+    return [by_name.get(spec, spec) if isinstance(spec, str) else spec for spec in specs]
+
+
+def describe_preset(name: str, specs: Iterable[str]) -> str:
+    """Return a sentence that says which specs a tool's defaults stand for."""
+    return f"As {PRESETS[name]['name']} computes them by default: {', '.join(specs)}."
+
+
+def _with_target(metrics: Mapping[str, Metric], target: str | float) -> dict[str, Metric]:
+    """Set the target of the metrics that have one of its kind and no target yet.
+
+    A number is for metrics that aim at numbers, if there are any; a name, or a number without them, for CEFR levels.
+    """
+    if any(metric.target_kind == "number" for metric in metrics.values()):
+        with suppress(ValueError):
+            target = float(target)
+    kind = "number" if isinstance(target, float) else "level"
+    if not any(metric.target_kind == kind for metric in metrics.values()):
+        raise BadInput(
+            "target= is for metrics that measure the distance from a level, and none of them is named. Use "
+            "metrics='cefr' for a CEFR level, metrics='sle' for a number."
+        )
+    with_targets = {}
+    for spec, metric in metrics.items():
+        if metric.target_kind == kind and metric.target is None:
+            metric = dataclasses.replace(metric, target=target)  # type: ignore[type-var]
+            spec = repr(metric)
+        with_targets[spec] = metric
+    return with_targets
 
 
 def default_specs(texts: TextSource) -> tuple[str, ...]:
-    """What is scored where no metric is named: as much as sources, references and installed packages allow."""
+    """Return the default metrics: as many as sources, references and installed packages allow."""
     english = texts.language in ("", "en")
     if texts.has_references:
         specs = DEFAULT_METRICS if texts.has_sources else DEFAULT_METRICS[1:]
@@ -135,13 +198,13 @@ def default_specs(texts: TextSource) -> tuple[str, ...]:
     return specs if english else tuple("readability" if spec == "fkgl" else spec for spec in specs)
 
 
-def checked_metrics(metrics: Metrics, texts: TextSource | None) -> dict[str, Metric]:
-    """The metrics by spec, each of which finds what it needs in the texts.
+def check_metrics(metrics: Metrics, texts: TextSource | None) -> dict[str, Metric]:
+    """Return the metrics by spec, or raise if one needs texts that are missing.
 
     A metric of which only some outputs can be computed without what is missing (``sle``) is reduced to those.
     """
     if not metrics:
-        raise BadInput("No metric was asked for. See: plainly metrics")
+        raise BadInput("metrics= names no metric. See: plainly metrics")
     resolved = registry.metrics(metrics)
     if texts is None:
         return resolved
@@ -151,9 +214,9 @@ def checked_metrics(metrics: Metrics, texts: TextSource | None) -> dict[str, Met
             resolved[spec] = metric = metric.for_evalset(texts)
         if metric.needs <= available:
             continue
-        reduced = next((name for name in metric.outputs if metric.needs_of.get(name, metric.needs) <= available), None)
-        if reduced is not None:
-            resolved[spec] = OutputMetric(metric, reduced)
+        output = next((name for name in metric.outputs if metric.needs_of.get(name, metric.needs) <= available), None)
+        if output is not None:
+            resolved[spec] = OutputMetric(metric, output)
         elif "source" in metric.needs and not texts.has_sources:
             raise BadInput(f"{spec} compares with the source, and no sources were given. Add them (sources=).")
         else:

@@ -21,15 +21,16 @@ from plainly.core.files import read_shipped
 from plainly.core.formatting import listed, number
 from plainly.core.result import Listing, Note, Record, Result, Table
 from plainly.io.texts import Texts
-from plainly.metrics.evidence import evidence
-from plainly.metrics.languages import shown
+from plainly.metrics.evidence import describe_languages, evidence
 from plainly.metrics.sari import VARIANTS
 from plainly.scoring.evaluate import Evaluation, evaluate
 
 _COPY = "a copy of the source"
 _WHY_A_COPY_WINS = {
-    ("sari(variant=hf)", "sari(variant=t2t)"): "where nothing was added or deleted they count 0/0 as 1, full marks for "
-    "doing nothing.",
+    (
+        "sari(variant=hf)",
+        "sari(variant=t2t)",
+    ): "where nothing was added or deleted they count 0/0 as 1, a perfect score for doing nothing.",
     ("sari(variant=star)",): "the source is not tokenised but the output is, so that on text with punctuation at the "
     "words ('end.') a copy counts as a change. Use it on tokenised files only.",
 }
@@ -37,8 +38,8 @@ _WIDTH = 100
 
 
 @cache
-def explained() -> dict[str, dict[str, str]]:
-    """By metric: its variants, the default first, then what changes one thing of it, each with what is different."""
+def load_variants() -> dict[str, dict[str, str]]:
+    """Return the variants of each metric, the default first, and what is different in each."""
     of_metrics = read_shipped(__file__, "variants.toml")
     del of_metrics["like"]
     families = {f"sari(variant={name})": variant.why for name, variant in VARIANTS.items() if name != "easse"}
@@ -83,17 +84,17 @@ class Explanation(Result):
         return [Table(header, rows, text_columns=frozenset({0, len(header) - 1}))]
 
     def notes(self) -> list[Note]:
-        """What follows from these numbers, in words."""
+        """Return conclusions from these numbers."""
         sentences = [self._spread(system) for system in self.systems]
         sentences.append("Numbers from different variants must not be compared.")
         for specs, reason in _WHY_A_COPY_WINS.items() if self.name == "sari" else ():
-            if rewarded := [spec for spec in specs if self._copy_wins(spec)]:
+            if copy_wins := [spec for spec in specs if self._copy_wins(spec)]:
                 scores = "A copy of the source scores at least as high as every system here under"
-                sentences.append(f"{scores} {listed(rewarded)}: {reason}")
+                sentences.append(f"{scores} {listed(copy_wins)}: {reason}")
         if len(self.systems) > 1:
-            turned = [spec for spec in self.why if self._ranking(spec) != self._ranking(self.name)]
-            differs = f"The ranking differs from that of the default under {listed(turned, most=len(self.why))}."
-            sentences.append(differs if turned else "All variants rank the systems alike.")
+            reranked = [spec for spec in self.why if self._ranking(spec) != self._ranking(self.name)]
+            differs = f"The ranking differs from that of the default under {listed(reranked, most=len(self.why))}."
+            sentences.append(differs if reranked else "All variants rank the systems alike.")
         absent = [Note(f"Left out: {reason}") for reason in self.absent]
         return [*(Note(sentence, kind="claim") for sentence in sentences), *absent]
 
@@ -115,37 +116,36 @@ class Explanation(Result):
         return bool(real) and copy >= max(real)
 
     def _ranking(self, spec: str) -> list[str]:
-        sign = 1 if self.evaluation.metrics[spec].better == "lower" else -1
-        return sorted(self.systems, key=lambda system: sign * self._value(system, spec))
+        return [system for system in self.evaluation.ranking(spec) if system in self.systems]
 
 
 def describe(name: str | None = None) -> Listing:
-    """All metrics, or what one of them is: its meaning, parameters, outputs, and what it needs."""
-    facts, broken = [], []
-    for known in registry.names() if name is None else [name]:
+    """List all metrics, or describe one: its meaning, parameters, outputs, and what it needs."""
+    facts, problems = [], []
+    for metric_name in registry.names() if name is None else [name]:
         try:
-            facts.append(_facts(known))
+            facts.append(_facts(metric_name))
         except BrokenPlugin as error:
             if name is not None:
                 raise
-            broken.append(Note(str(error), "warning", code="plugin"))
+            problems.append(Note(str(error), "warning", code="plugin"))
     payload, rows = {"schema": "plainly.metrics/1", "metrics": facts}, tuple(map(_flat, facts))
     if name is not None:
         return Listing(payload, rows, prose=_prose(facts[0]))
     columns = {"name": "metric", "better": "better", "needs": "compares with", "summary": "what it is"}
     remark = "plainly metrics NAME describes one; parameters go in parentheses: -m 'sari(variant=hf)'"
-    return Listing(payload, rows, columns, remark, warned=tuple(broken))
+    return Listing(payload, rows, columns, remark, problems=tuple(problems))
 
 
 def explain(name: str, texts: Texts) -> Explanation:
-    """All variants of a metric on the same outputs, side by side, and what makes them differ."""
+    """Compute all variants of a metric on the same outputs, and explain their differences."""
     registry.metric_class(name)
-    if name not in explained():
+    if name not in load_variants():
         raise BadInput(
-            f"Only {listed(list(explained()))} have variants that need explaining; see: plainly metrics {name}"
+            f"Only {listed(list(load_variants()))} have variants that need explaining; see: plainly metrics {name}"
         )
     outputs = {**texts.outputs, **({_COPY: texts.evalset.sources} if texts.evalset.has_sources else {})}
-    why, absent = dict(explained()[name]), []
+    why, absent = dict(load_variants()[name]), []
     for spec in tuple(why):
         try:
             evaluate(texts.evalset[:1], {system: rows[:1] for system, rows in outputs.items()}, (spec,), sampling=None)
@@ -165,7 +165,7 @@ def _facts(name: str) -> Record:
         "summary": re.split(r"(?<!\bal)\. ", description.partition("\n\n")[0].replace("\n", " "))[0].rstrip("."),
         "description": description,
         "evidence": evidence(metric).advice,
-        "languages": shown(metric),
+        "languages": describe_languages(metric),
         "unit": evidence(metric).unit,
         "needs": sorted(metric.needs),
         "better": metric.better,
@@ -199,16 +199,16 @@ def _prose(facts: Record) -> str:
     parameters = []
     for parameter in facts["parameters"]:
         name, default, values = parameter.values()
-        shown = str(default).lower() if isinstance(default, bool) else default
-        parameters.append(f"  {name}={shown}" + (f"  ({values})" if values else ""))
+        default_text = str(default).lower() if isinstance(default, bool) else default
+        parameters.append(f"  {name}={default_text}" + (f"  ({values})" if values else ""))
     if parameters:
         paragraphs.append("\n".join(["Parameters", *parameters]))
-    paragraphs.append("Outputs, the first is the headline\n" + _indented(", ".join(facts["outputs"])))
+    paragraphs.append("Outputs, the first is the headline\n" + _indent(", ".join(facts["outputs"])))
     if facts["name"] == "sari":
-        variants = [_indented(f"{name}: {variant.why}", hanging="  ") for name, variant in VARIANTS.items()]
+        variants = [_indent(f"{name}: {variant.why}", hanging="  ") for name, variant in VARIANTS.items()]
         paragraphs.append("\n".join(["Variants", *variants]))
     return "\n\n".join(paragraphs)
 
 
-def _indented(text: str, *, hanging: str = "") -> str:
+def _indent(text: str, *, hanging: str = "") -> str:
     return textwrap.fill(text, width=_WIDTH, initial_indent="  ", subsequent_indent=f"  {hanging}")

@@ -38,15 +38,15 @@ class SariMetric:
 
     def __init__(self, variant: str = "easse") -> None:
         self.variant = variant
-        self._kept: list[_Item] = []
+        self._added: list[_Item] = []
 
     def add(self, *, source: str, prediction: str, references: Sequence[str]) -> None:
-        """One item; ``compute()`` without texts scores all that were added."""
+        """Add one item; ``compute()`` without texts scores all that were added."""
         self.add_batch(sources=[source], predictions=[prediction], references=[references])
 
     def add_batch(self, *, sources: Sequence[str], predictions: Sequence[str], references: References) -> None:
-        """Some items."""
-        self._kept += _items(sources, predictions, references)
+        """Add some items."""
+        self._added += _items(sources, predictions, references)
 
     def compute(
         self,
@@ -55,12 +55,12 @@ class SariMetric:
         predictions: Sequence[str] | None = None,
         references: References | None = None,
     ) -> dict[str, Any]:
-        """SARI on 0–100 with its parts and its signature; what was added is then forgotten."""
+        """Return SARI on 0–100 with its parts and its signature, and forget the items."""
         if sources is not None and predictions is not None and references is not None:
             self.add_batch(sources=sources, predictions=predictions, references=references)
-        elif not (sources is None and predictions is None and references is None):
+        elif not sources is predictions is references is None:
             raise BadInput("compute takes sources, predictions and references together.")
-        items, self._kept = self._kept, []
+        items, self._added = self._added, []
         return _sari(self.variant, items)
 
 
@@ -71,21 +71,21 @@ class SariScore:
 
     def __init__(self, variant: str = "easse") -> None:
         self.variant = variant
-        self._kept: list[_Item] = []
+        self.reset()
 
     def update(self, preds: Sequence[str], target: References, sources: Sequence[str]) -> None:
-        """A batch: predictions, the references of each, and the sources."""
-        self._kept += _items(sources, preds, target)
+        """Add a batch: predictions, the references of each, and the sources."""
+        self._added += _items(sources, preds, target)
 
     def compute(self) -> float:
-        """SARI over all batches, on 0–100."""
-        return float(_sari(self.variant, self._kept)["sari"])
+        """Return SARI over all batches, on 0–100."""
+        return float(_sari(self.variant, self._added)["sari"])
 
     def reset(self) -> None:
         """Forget all batches."""
-        self._kept = []
+        self._added: list[_Item] = []
 
     def __call__(self, preds: Sequence[str], target: References, sources: Sequence[str]) -> float:
-        """The score of a batch, which is kept."""
+        """Add a batch and return its score."""
         self.update(preds, target, sources)
         return float(_sari(self.variant, _items(sources, preds, target))["sari"])

@@ -1,4 +1,4 @@
-"""What if other people had written the references? Intervals that say how far a score depends on who did.
+"""Intervals that show how much a score depends on who wrote the references.
 
 Drawing references with replacement would not do: a reference that comes twice adds nothing to BLEU, so every draw
 would have fewer of them and score lower. Instead each item is measured against random halves of its references; by the
@@ -24,14 +24,16 @@ from plainly.stats.resample import Resampler, interval, sum_by_group, variant_to
 
 Over = Literal["items", "references", "both"]
 OVER: tuple[Over, ...] = ("items", "references", "both")
-Drawn = Mapping[str, Mapping[str, Floats]]  # by metric, then system
+ReferenceDraws = Mapping[str, Mapping[str, Floats]]  # by metric, then system
 _HALVES = 20
 # Below so many references the interval of a metric that takes the best match is too narrow.
 _ENOUGH = 6
 
 
-def draw(evaluation: Evaluation, *, over: Literal["references", "both"], halves: int = _HALVES) -> Drawn:
-    """Summed rows of every draw by metric and system. Metrics that need no references are in it only over both."""
+def draw_references(
+    evaluation: Evaluation, *, over: Literal["references", "both"], halves: int = _HALVES
+) -> ReferenceDraws:
+    """Return the summed rows of every draw, by metric and system; without references only over both."""
     sampling = evaluation.sampling or Sampling()
     needing = [spec for spec, metric in evaluation.metrics.items() if "references" in metric.needs]
     if not needing:
@@ -49,8 +51,8 @@ def draw(evaluation: Evaluation, *, over: Literal["references", "both"], halves:
     return drawn
 
 
-def with_intervals(evaluation: Evaluation, drawn: Drawn, *, over: str) -> Evaluation:
-    """The evaluation with intervals from these draws; a metric that has none gets no interval."""
+def with_intervals(evaluation: Evaluation, drawn: ReferenceDraws, *, over: str) -> Evaluation:
+    """Return the evaluation with intervals from these draws; a metric that has none gets no interval."""
     sampling = evaluation.sampling or Sampling()
     unit = "references" if over == "references" else "items and references"
 
@@ -66,11 +68,11 @@ def with_intervals(evaluation: Evaluation, drawn: Drawn, *, over: str) -> Evalua
         system: {spec: estimated(system, spec, scores) for spec, scores in of_system.items()}
         for system, of_system in evaluation.systems.items()
     }
-    return replace(evaluation, systems=systems, taken=(*evaluation.taken, *_too_narrow(evaluation, drawn)))
+    return replace(evaluation, systems=systems, input_notes=(*evaluation.input_notes, *_too_narrow(evaluation, drawn)))
 
 
-def _too_narrow(evaluation: Evaluation, drawn: Drawn) -> list[Note]:
-    """What simulations say of these intervals, where they are not what they are called: see docs/statistics.md.
+def _too_narrow(evaluation: Evaluation, drawn: ReferenceDraws) -> list[Note]:
+    """Warn about intervals that simulations show to be too narrow: see docs/statistics.md.
 
     A metric that counts every reference is a sum over them, to which the jackknife's theory applies; the best match
     among few is not, and its halves vary less than whole sets do. With two or three there is nothing to correct it by.
@@ -91,7 +93,7 @@ def _too_narrow(evaluation: Evaluation, drawn: Drawn) -> list[Note]:
 
 
 def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed: int) -> dict[str, dict[str, Floats]]:
-    """Rows (units, halves, k) by metric and system: the item's own row, moved as each half of its references moves."""
+    """Return rows (units, halves, k) by metric and system: each row, shifted as by half of its references."""
     evalset, outputs = evaluation.evalset, evaluation.outputs
     if outputs is None:
         raise BadInput(
@@ -100,12 +102,12 @@ def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed
         )
     counts = evalset.reference_counts
     if int(counts.max(initial=0)) < 2:
-        raise BadInput("Every item has one reference at most, which says nothing about others. Draw items instead.")
+        raise BadInput("Resampling references needs items with at least two. Use over='items'.")
     size = np.maximum(counts // 2, 1)
     # Halves of an odd number are less than half and vary more: m of k vary by k/m - 1 times what k of k would.
     scale = np.sqrt(np.divide(size, counts - size, out=np.zeros(len(counts)), where=counts > size))
     rng = np.random.default_rng(seed)
-    measured = []
+    evaluations = []
     for _ in range(halves):
         half = EvalSet(
             ids=evalset.ids,
@@ -115,17 +117,17 @@ def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed
                 for row, m in zip(evalset.references, size, strict=True)
             ),
         )
-        measured.append(evaluate(half, outputs, {spec: evaluation.metrics[spec] for spec in specs}, sampling=None))
+        evaluations.append(evaluate(half, outputs, {spec: evaluation.metrics[spec] for spec in specs}, sampling=None))
     variants: dict[str, dict[str, Floats]] = {}
     for spec in specs:
         variants[spec] = {}
         for system in outputs:
-            rows = np.stack([evaluation_of_half[system][spec].rows for evaluation_of_half in measured])
+            rows = np.stack([evaluation_of_half[system][spec].rows for evaluation_of_half in evaluations])
             counting = evaluation.metrics[spec].reference_columns
             if counting is not None:  # half of the references, half the counts
                 rows = np.where(counting, rows * np.where(size > 0, counts / np.maximum(size, 1), 1.0)[:, None], rows)
             # The mean of a few halves lies nearer to them than the true mean does, hence the factor.
-            moved = (rows - rows.mean(axis=0)) * scale[:, None] * np.sqrt(halves / (halves - 1))
-            around = evaluation[system][spec].rows + moved
+            shifts = (rows - rows.mean(axis=0)) * scale[:, None] * np.sqrt(halves / (halves - 1))
+            around = evaluation[system][spec].rows + shifts
             variants[spec][system] = np.stack([sum_by_group(table, evalset.groups) for table in around], axis=1)
     return variants

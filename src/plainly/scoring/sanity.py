@@ -1,7 +1,7 @@
-"""Outputs that nobody would ship, and one that people wrote: what a metric gives them says what its numbers mean.
+"""Trivial outputs and held-out references, whose scores show what the numbers of a metric mean.
 
-A system should beat a copy of the source, its first words, nothing at all and its words in disorder; a metric under
-which it does not is the wrong metric. A held-out reference shows what people reach. It can only be scored against the
+A system should beat a copy of the source, its first words, nothing at all and its words in disorder; if it does
+not, the metric is unsuitable. A held-out reference shows what people reach. It can only be scored against the
 references that are left, so every system is scored against as few: each reference is left out once, for all.
 """
 
@@ -14,14 +14,14 @@ from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
 from plainly.core.result import Record, Table
-from plainly.scoring.evaluate import estimated, evaluate
+from plainly.scoring.evaluate import add_intervals, evaluate
 from plainly.scoring.scores import Evaluation, Scores
 
 HELD_OUT = "(held-out reference)"
 
 
 def rows(evalset: EvalSet, *, seed: int) -> dict[str, tuple[str, ...]]:
-    """The outputs by name: identity, the first 80 % of the words, nothing, the words in disorder."""
+    """Return trivial outputs by name: identity, the first 80 % of the words, empty, shuffled words."""
     if not evalset.has_sources:
         raise BadInput("Sanity rows are made from the sources. Add them: sources=")
     rng = np.random.default_rng(seed)
@@ -35,7 +35,7 @@ def rows(evalset: EvalSet, *, seed: int) -> dict[str, tuple[str, ...]]:
 
 
 def against_itself(evaluation: Evaluation, spec: str) -> tuple[str, ...]:
-    """The systems that a metric scores against themselves: those that are references, where it looks at references."""
+    """Return the systems that are references, if the metric compares with references."""
     return evaluation.reference_systems if "references" in evaluation.metrics[spec].needs else ()
 
 
@@ -70,14 +70,15 @@ def leave_one_out(evaluation: Evaluation) -> LeaveOneOut:
     Items with a single reference cannot take part and are left out.
     """
     if evaluation.outputs is None:
-        raise BadInput("A reference is held out by measuring again, and the texts are not at hand.")
-    chosen = evaluation.evalset.reference_counts >= 2
-    if not chosen.any():
+        raise BadInput("Holding out a reference needs the texts, which are not available.")
+    mask = evaluation.evalset.reference_counts >= 2
+    if not mask.any():
         raise BadInput("A reference can only be held out where an item has two or more.")
-    kept = evaluation.chosen(chosen)
-    counts = kept.evalset.reference_counts
-    folds = [_fold(kept.evalset, kept.outputs or {}, kept.metrics, left_out) for left_out in range(int(counts.max()))]
-    remark = f"left-out:1 of {int(counts.max())}"
+    several = evaluation.select(mask)
+    counts = several.evalset.reference_counts
+    fewest, most = int(counts.min()) - 1, int(counts.max()) - 1
+    folds = [_fold(several.evalset, several.outputs or {}, several.metrics, at) for at in range(most + 1)]
+    remark = f"left-out:1 of {most + 1}"
     systems: dict[str, dict[str, Scores]] = {}
     for system in folds[0]:
         systems[system] = {}
@@ -85,9 +86,8 @@ def leave_one_out(evaluation: Evaluation) -> LeaveOneOut:
             rows = np.mean([fold[system][spec].rows for fold in folds], axis=0)
             signature = replace(scores.signature, remarks=(*scores.signature.remarks, remark))
             systems[system][spec] = Scores.of_items(scores.metric, system, rows, signature)
-    fewest, most = int(counts.min()) - 1, int(counts.max()) - 1
     return LeaveOneOut(
-        estimated(Evaluation(kept.evalset, systems, evaluation.sampling)),
+        add_intervals(Evaluation(several.evalset, systems, evaluation.sampling)),
         str(most) if fewest == most else f"{fewest} to {most}",
         len(folds),
     )
@@ -96,7 +96,7 @@ def leave_one_out(evaluation: Evaluation) -> LeaveOneOut:
 def _fold(
     evalset: EvalSet, outputs: Mapping[str, Sequence[str]], metrics: Mapping[str, Metric], left_out: int
 ) -> Evaluation:
-    """One reference of each item is a system, the others stay. Items with fewer references go round more than once."""
+    """Score one reference of each item as a system, against the others; items with few references repeat theirs."""
     at = [left_out % len(references) for references in evalset.references]
     rest = replace(evalset, references=tuple(r[:k] + r[k + 1 :] for r, k in zip(evalset.references, at, strict=True)))
     held_out = tuple(r[k] for r, k in zip(evalset.references, at, strict=True))

@@ -12,16 +12,15 @@ from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_arrays, write_arrays, write_whole
 from plainly.core.metric import AdaptedMetric, Floats, Metric, OutputMetric
-from plainly.io.tables import arrow
-from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores
-from plainly.scoring.signature import Signature
+from plainly.io.tables import import_pyarrow
+from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores, Signature
 
 SCHEMA = "plainly.rows/1"
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
 def segment_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
-    """One record for each system and item: id, group, then every output of every metric as ``metric.output``."""
+    """Return one record for each system and item: id, group, then every output of every metric as ``metric.output``."""
     evalset = evaluation.evalset
     columns: dict[str, list[Any]] = {"system": [], "id": []}
     if evalset.groups is not None:
@@ -45,23 +44,23 @@ def check_segments(path: str) -> None:
 
 
 def write_segments(path: str, evaluation: Evaluation) -> None:
-    """Every item's scores, in the format that the file's name asks for; undefined is null or an empty field."""
+    """Write every item's scores; the file's name determines the format. Undefined is null or an empty field."""
     check_segments(path)
     suffix = Path(path).suffix.lower()
     columns = segment_columns(evaluation)
     if suffix == ".parquet":
-        pyarrow = arrow()
+        pyarrow = import_pyarrow()
         sink = io.BytesIO()
         pyarrow.parquet.write_table(pyarrow.table(columns), sink)
         write_whole(path, sink.getvalue())
         return
     rows = list(zip(*columns.values(), strict=True))
     if suffix == ".jsonl":
-        defined = ([None if value != value else value for value in row] for row in rows)
-        records = (dict(zip(columns, row, strict=True)) for row in defined)
+        rows_with_null = ([None if value != value else value for value in row] for row in rows)
+        records = (dict(zip(columns, row, strict=True)) for row in rows_with_null)
         text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
     else:
-        text = tables.delimited(list(columns), rows, delimiter="\t" if suffix == ".tsv" else ",") + "\n"
+        text = tables.format_csv(list(columns), rows, delimiter="\t" if suffix == ".tsv" else ",") + "\n"
     write_whole(path, text)
 
 
@@ -72,7 +71,7 @@ def check_saved(path: str) -> None:
 
 
 def save(path: str, evaluation: Evaluation) -> None:
-    """Keep the measured rows: compare, audit, meta and report read them without measuring again."""
+    """Save the measured rows: compare, audit, meta and report read them without measuring again."""
     check_saved(path)
     evalset = evaluation.evalset
     arrays: dict[str, Any] = {}
@@ -98,7 +97,7 @@ def save(path: str, evaluation: Evaluation) -> None:
     }
     if isinstance(evaluation, BinnedEvaluation):
         outcomes = [[*pair, *counts] for pair, counts in evaluation.outcomes.items()]
-        about |= {"units": "bins", "drawn": evaluation.drawn, "outcomes": outcomes}
+        about |= {"units": "bins", "drawn": evaluation.bin_content, "outcomes": outcomes}
     write_arrays(path, arrays, about, compress=True)
 
 
@@ -110,7 +109,9 @@ class SavedMetric(AdaptedMetric):
         object.__setattr__(self, "is_measurable", False)
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        raise BadInput(f"{self!r} was read from a file, and what a file names is not run. Score again to use it.")
+        raise BadInput(
+            f"{self!r} was read from a file, and programs that a file names are not run. Score again to use it."
+        )
 
 
 def _named_in_file(spec: str) -> Metric:
@@ -119,7 +120,7 @@ def _named_in_file(spec: str) -> Metric:
 
 
 def open_saved(path: str) -> Evaluation:
-    """Scores that were saved, with the ids and groups of their set; its texts are not kept."""
+    """Read saved scores, with the ids and groups of their set; the texts are not saved."""
     try:
         arrays, about = read_arrays(path)
         if about.get("schema") != SCHEMA:
@@ -150,10 +151,10 @@ def open_saved(path: str) -> Evaluation:
         raise BadInput(f"There is no file {path}. Make one with: plainly score … --save {path}") from None
     except BadInput:
         raise
-    except Exception as error:  # whatever is wrong in a damaged file, it is the file
+    except Exception as error:  # any error here means that the file is damaged
         raise BadInput(
             f"{path} is not a file of saved scores ({error}). Make one with: plainly score … --save FILE.npz"
         ) from error
     if binned:
-        return BinnedEvaluation(evalset, systems, outcomes=outcomes, drawn=about["drawn"])
+        return BinnedEvaluation(evalset, systems, outcomes=outcomes, bin_content=about["drawn"])
     return Evaluation(evalset, systems)

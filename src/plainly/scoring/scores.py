@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+import plainly
 from plainly.core.errors import BadInput, did_you_mean
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import counted, interval
+from plainly.core.formatting import count_noun, interval
 from plainly.core.metric import Floats, Metric
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling
-from plainly.metrics.languages import asked_as
-from plainly.scoring.signature import Signature, reference_range
+from plainly.metrics.evidence import find_key
 from plainly.stats.exact_sum import BINS, ExactSum
 from plainly.stats.resample import Draws, Estimate, PoissonResampler, Resampler
 from plainly.streaming.batches import Reading
@@ -30,6 +32,81 @@ if TYPE_CHECKING:
 
 # (metric, system, other system) → on how many items the first scores higher, lower and the same
 Outcomes = Mapping[tuple[str, str, str], tuple[int, int, int]]
+
+
+_TEXT = re.compile(
+    r"(?P<spec>.*?)(?:\|refs:(?P<refs>[\d-]+))?\|data:(?P<data>[^|]*)(?P<rest>(?:\|[^|:]+:[^|]*)*)", re.DOTALL
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Signature:
+    """The full spec, the fewest and most references of an item, the data, packages that decide about the number, and
+    what else was done to it (``subset:30``)."""
+
+    spec: str
+    data: str
+    references: tuple[int, int] | None = None
+    packages: tuple[tuple[str, str], ...] = ()
+    version: str = plainly.__version__
+    remarks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, metric: Metric, *, data: str, references: tuple[int, int] | None) -> Signature:
+        """Return the signature of a metric on data with this fingerprint."""
+        return cls(
+            spec=metric.spec(full=True),
+            data=data,
+            references=references if "references" in metric.needs else None,
+            packages=tuple((package, _version(package)) for package in metric.packages),
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Parse the text of a signature, as score files contain it."""
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is not a signature")
+        counts = [int(count) for count in match["refs"].split("-")] if match["refs"] else []
+        fields = [tuple(field.split(":", 1)) for field in match["rest"].split("|")[1:]]
+        names = [name for name, _ in fields]
+        at = names.index("plainly") if "plainly" in names else len(names)
+        return cls(
+            spec=match["spec"],
+            data=match["data"],
+            references=(counts[0], counts[-1]) if counts else None,
+            packages=tuple((name, value) for name, value in fields[:at]),
+            version=fields[at][1] if at < len(fields) else "",
+            remarks=tuple(f"{name}:{value}" for name, value in fields[at + 1 :]),
+        )
+
+    @property
+    def headline(self) -> str:
+        """The output that the spec names, ``output`` of ``sle(…).output``; empty where it names a whole metric."""
+        return self.spec.rpartition(").")[2] if ")." in self.spec else ""
+
+    def __str__(self) -> str:
+        parts = [self.spec]
+        if self.references is not None:
+            fewest, most = self.references
+            parts.append(f"refs:{most}" if fewest == most else f"refs:{fewest}-{most}")
+        parts += [f"data:{self.data}", *(f"{package}:{version}" for package, version in self.packages)]
+        return "|".join([*parts, f"plainly:{self.version}", *self.remarks])
+
+    __repr__ = __str__
+
+
+def reference_range(evalset: EvalSet) -> tuple[int, int]:
+    """Return the fewest and most references of an item."""
+    counts = evalset.reference_counts
+    return (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +123,7 @@ class Scores:
 
     @classmethod
     def of_items(cls, metric: Metric, system: str, rows: Floats, signature: Signature) -> Scores:
-        """The scores that rows of single items give."""
+        """Build scores from rows of single items."""
         return cls(metric, system, rows, ExactSum.of(rows).to_floats(), len(rows), signature)
 
     @cached_property
@@ -56,7 +133,7 @@ class Scores:
 
     @cached_property
     def segments(self) -> dict[str, Floats]:
-        """Every output by name, one value an item."""
+        """Every output by name, one value per item."""
         if not len(self.rows):
             return dict.fromkeys(self.metric.outputs, np.zeros(0))
         values = self.metric.score(self.rows)
@@ -69,7 +146,7 @@ class Scores:
 
     @property
     def value(self) -> float | Estimate:
-        """The headline: a number, or an Estimate where intervals were asked for."""
+        """The headline: a number, or an Estimate if it has an interval."""
         headline = self.metric.outputs[0]
         return self.intervals.get(headline, self.corpus[headline])
 
@@ -78,25 +155,25 @@ class Scores:
         """The outputs beside the headline."""
         return {name: value for name, value in self.corpus.items() if name != self.metric.outputs[0]}
 
-    def subset(self, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Scores:
-        """The same scores on some of the items; nothing is measured again."""
-        rows = self.rows[chosen]
+    def subset(self, items: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Scores:
+        """Return the same scores on some of the items; nothing is measured again."""
+        rows = self.rows[items]
         signature = dataclasses.replace(self.signature, remarks=(*self.signature.remarks, f"subset:{len(rows)}"))
         return Scores.of_items(self.metric, self.system, rows, signature)
 
     def with_estimates(self, estimates: Sequence[Estimate]) -> Scores:
-        """The same scores with an Estimate for each output."""
+        """Return the same scores with an Estimate for each output."""
         return dataclasses.replace(self, intervals=dict(zip(self.metric.outputs, estimates, strict=True)))
 
     def json(self) -> Record:
-        """Value, interval, parts, signature."""
+        """Return value, interval, parts and signature."""
         headline = self.metric.outputs[0]
-        shown: Record = {"value": self.corpus[headline]}
+        record: Record = {"value": self.corpus[headline]}
         estimate = self.intervals.get(headline)
         if estimate is not None:
-            shown |= {"low": estimate.low, "high": estimate.high, "level": estimate.level, "method": estimate.method}
+            record |= {"low": estimate.low, "high": estimate.high, "level": estimate.level, "method": estimate.method}
         return {
-            **shown,
+            **record,
             "n": self.n,
             "undefined": self.undefined,
             "parts": self.parts,
@@ -107,7 +184,7 @@ class Scores:
         return self.corpus[self.metric.outputs[0]]
 
     def __repr__(self) -> str:
-        return f"<{self.metric!r} of {self.system or 'the outputs'}: {self.value:.2f}, {counted(self.n, 'item')}>"
+        return f"<{self.metric!r} of {self.system or 'the outputs'}: {self.value:.2f}, {count_noun(self.n, 'item')}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,7 +202,7 @@ class BinnedScores(Scores):
         return None
 
     def with_estimates(self, estimates: Sequence[Estimate]) -> Scores:
-        """The same scores with an Estimate for each output, about items although bins were drawn."""
+        """Return the same scores with an Estimate for each output, about items although bins were drawn."""
         return super().with_estimates([dataclasses.replace(estimate, n=self.n) for estimate in estimates])
 
 
@@ -134,8 +211,8 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     """All metrics on all systems: ``evaluation["ACCESS"]["sari"].value``.
 
     ``outputs`` are the texts, where they were kept; ``reading`` says what became of the rows of the files. ``by``,
-    ``subsets`` and ``held_out`` are there where they were asked for; ``taken`` says what files were taken for, and
-    ``advise`` looks for warnings when somebody reads them.
+    ``subsets`` and ``held_out`` are set if requested; ``taken`` describes how files were read, and
+    ``advise`` looks for warnings when they are read.
     """
 
     evalset: EvalSet
@@ -146,11 +223,11 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     by: str | None = None
     subsets: tuple[tuple[Subset, Evaluation], ...] = ()
     held_out: LeaveOneOut | None = None
-    taken: tuple[Note, ...] = ()
+    input_notes: tuple[Note, ...] = ()
     advise: Callable[[Evaluation], Sequence[Note]] | None = None
 
     def __getitem__(self, system: str) -> SystemScores:
-        _known(system, self.systems, "There is no system")
+        _check_name(system, self.systems, "There is no system")
         return SystemScores(self, system)
 
     def __iter__(self) -> Iterator[str]:
@@ -161,7 +238,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """The metrics, as they were asked for."""
+        """The specs of the metrics, as they were written."""
         return tuple(self.metrics)
 
     @cached_property
@@ -195,21 +272,21 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         return "items" if self.evalset.groups is None else "groups"
 
     def draws(self, sampling: Sampling) -> Draws:
-        """The draws that all metrics and systems share."""
+        """Return the draws that all metrics and systems share."""
         return Resampler(self.n, sampling.resamples, sampling.seed, self.evalset.groups)
 
     def of_metric(self, spec: str) -> dict[str, Scores]:
-        """One metric on every system."""
+        """Return one metric on every system."""
         return {system: scores[spec] for system, scores in self.systems.items()}
 
     def ranking(self, spec: str) -> list[str]:
-        """The systems by score, best first (largest first where no side is better); undefined scores last."""
+        """Return the systems by score, best first (largest first where no side is better); undefined scores last."""
         sign = 1 if self.metrics[spec].better == "lower" else -1
         values = {system: float(scores) for system, scores in self.of_metric(spec).items()}
         return sorted(values, key=lambda system: (math.isnan(values[system]), sign * values[system]))
 
-    def chosen(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
-        """The evaluation on some of the items, without intervals; nothing is measured again."""
+    def select(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
+        """Return the evaluation on some of the items, without intervals; nothing is measured again."""
         outputs = self.outputs and {
             system: tuple(np.array(texts, dtype=object)[mask]) for system, texts in self.outputs.items()
         }
@@ -220,7 +297,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         return Evaluation(self.evalset[np.flatnonzero(mask)], systems, self.sampling, outputs)
 
     def records(self) -> list[Record]:
-        """One flat record for each system, metric and output; of subsets too, where there are any."""
+        """Return one flat record for each system, metric and output; of subsets too, where there are any."""
         if not self.subsets and self.held_out is None:
             return self._records()
         records = [{"subset": "", **record} for record in self._records()]
@@ -231,7 +308,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         return records
 
     def json(self) -> Record:
-        """Schema plainly.score/1."""
+        """Return the schema plainly.score/1."""
         keys: Record = {}
         if self.by is not None:
             keys["subsets"] = [
@@ -254,14 +331,14 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         }
 
     def systems_json(self) -> list[Record]:
-        """Every system with its scores."""
+        """Return every system with its scores."""
         return [
             {"system": system, "scores": {spec: scores.json() for spec, scores in of_system.items()}}
             for system, of_system in self.systems.items()
         ]
 
     def tables(self) -> list[Table]:
-        """Systems down, metrics across, with intervals; then subsets, then scores beside a held-out reference."""
+        """Return systems by metrics with intervals; then subsets, then scores against one reference fewer."""
         from plainly.scoring.subsets import subset_table
 
         tables = [self.table()]
@@ -272,10 +349,10 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         return tables
 
     def table(self) -> Table:
-        """The scores alone."""
-        shown = {spec: metric.main_outputs or metric.outputs[:1] for spec, metric in self.metrics.items()}
-        header, columns, minor = ["system"], self._counted(), set()
-        for spec, names in shown.items():
+        """Return the scores alone."""
+        outputs = {spec: metric.main_outputs or metric.outputs[:1] for spec, metric in self.metrics.items()}
+        header, columns, minor = ["system"], self._count_columns(), set()
+        for spec, names in outputs.items():
             minor |= set(range(len(header) + 1, len(header) + len(names)))
             # SARI's headline is called sari; that of edits is called kept, and says so.
             name = self.metrics[spec].name
@@ -287,7 +364,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         rows = []
         for system, of_system in self.systems.items():
             cells = [system or "outputs"]
-            for spec, names in shown.items():
+            for spec, names in outputs.items():
                 scores = of_system[spec]
                 estimate = scores.intervals.get(names[0])
                 ends = (estimate.low, estimate.high) if estimate else (None, None)
@@ -296,8 +373,8 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
             rows.append((*cells, *(str(of_systems.get(system, 0)) for of_systems in columns.values())))
         return Table((*header, *columns), tuple(rows), minor=frozenset(minor))
 
-    def _counted(self) -> dict[str, dict[str, int]]:
-        """How many outputs are blank, and on how many items a metric is undefined, where that happens at all."""
+    def _count_columns(self) -> dict[str, dict[str, int]]:
+        """Return how many outputs are blank, and on how many items a metric is undefined, where that happens at all."""
         blank = {
             system: sum(not text or text.isspace() for text in texts) for system, texts in (self.outputs or {}).items()
         }
@@ -309,7 +386,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         return columns
 
     def notes(self) -> list[Note]:
-        """How many items, which intervals, what the metrics are blind to, and what may be wrong with the input."""
+        """Return items, kind of intervals, what the metrics do not measure, and possible faults of the input."""
         return [Note(self._about()), *self.remarks]
 
     @cached_property
@@ -319,7 +396,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
 
         read = self.reading.notes() if self.reading is not None else []
         advice = self.advise(self) if self.advise is not None else []
-        return *self.taken, *read, *advice, *warnings(self)
+        return *self.input_notes, *read, *advice, *warnings(self)
 
     @cached_property
     def reference_systems(self) -> tuple[str, ...]:
@@ -334,7 +411,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         if most:
             many = f"{most}" if fewest == most else f"{fewest} to {most}"
             references = f", {many} reference{'' if fewest == most == 1 else 's'} each"
-        line = f"{counted(self.n, 'item')}{references}{f' of {self.evalset.name}' if self.evalset.name else ''}."
+        line = f"{count_noun(self.n, 'item')}{references}{f' of {self.evalset.name}' if self.evalset.name else ''}."
         estimate = next(iter(self._any.intervals.values()), None) if self._any else None
         if estimate is not None and self.sampling is not None:
             line += f" In brackets: {estimate.level:.0%} {estimate.method}, seed {self.sampling.seed}."
@@ -366,7 +443,7 @@ class BinnedEvaluation(Evaluation):
     """
 
     outcomes: Outcomes = field(default_factory=dict)
-    drawn: str = "items"
+    bin_content: str = "items"
 
     @property
     def has_bins(self) -> bool:
@@ -376,34 +453,29 @@ class BinnedEvaluation(Evaluation):
     @property
     def resampling_unit(self) -> str:
         """What intervals and tests are about: items, or groups where a bin holds whole groups."""
-        return "groups" if self.drawn == "groups" else "items"
-
-    @property
-    def reference_systems(self) -> tuple[str, ...]:
-        """None that is known: the texts are not at hand."""
-        return ()
+        return "groups" if self.bin_content == "groups" else "items"
 
     def draws(self, sampling: Sampling) -> Draws:
-        """Draws of bins, each as often as a Poisson variable says."""
-        return PoissonResampler(sampling.resamples, sampling.seed, self.drawn)
+        """Return draws of bins, with Poisson counts."""
+        return PoissonResampler(sampling.resamples, sampling.seed, self.bin_content)
 
-    def chosen(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
-        """Some of the items cannot be chosen: raises an error."""
+    def select(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
+        """Raise an error: single items are not kept."""
         raise BadInput("The items of a corpus too large to hold are not kept, so none of them can be chosen.")
 
     def count_wins(self, spec: str, system: str, other: str) -> tuple[int, int, int]:
-        """On how many items a system scores higher, lower and the same as another; zeros where that was not counted."""
+        """Return on how many items a system scores higher, lower and the same as another; zeros if not counted."""
         if (spec, system, other) in self.outcomes:
             return self.outcomes[spec, system, other]
         lower, higher, same = self.outcomes.get((spec, other, system), (0, 0, 0))
         return higher, lower, same
 
     def scale_effect_size(self, effect_size: float) -> float:
-        """The effect size over items, from that over bins: items vary √(bins / items) times as much as bins do.
+        """Return the effect size over items, from that over bins: items vary √(bins / items) times as much as bins do.
 
         Where a bin holds groups, how items vary within them is not known.
         """
-        return effect_size * (BINS / max(self.n, 1)) ** 0.5 if self.drawn != "groups" else math.nan
+        return effect_size * (BINS / max(self.n, 1)) ** 0.5 if self.bin_content != "groups" else math.nan
 
 
 @dataclass(frozen=True, repr=False)
@@ -415,8 +487,8 @@ class SystemScores(Mapping[str, Scores], Result):
 
     def __getitem__(self, spec: str) -> Scores:
         scores = self.evaluation.systems[self.system]
-        spec = spec if spec in scores else asked_as(spec, self.evaluation.metrics)
-        _known(spec, scores, "There is no metric")
+        spec = spec if spec in scores else find_key(spec, self.evaluation.metrics)
+        _check_name(spec, scores, "There is no metric")
         return scores[spec]
 
     def __iter__(self) -> Iterator[str]:
@@ -452,6 +524,6 @@ def _references(evaluation: Evaluation) -> tuple[int, int]:
     return 0, 0
 
 
-def _known(name: str, known: Mapping[str, Any], problem: str) -> None:
-    if name not in known:
-        raise KeyError(f"{problem} {name!r}.{did_you_mean(name, known)} There are: {', '.join(known)}")
+def _check_name(name: str, choices: Mapping[str, Any], problem: str) -> None:
+    if name not in choices:
+        raise KeyError(f"{problem} {name!r}.{did_you_mean(name, choices)} There are: {', '.join(choices)}")

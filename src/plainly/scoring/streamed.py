@@ -19,23 +19,21 @@ import numpy as np
 
 import plainly
 from plainly.core import registry
-from plainly.core.evalset import EvalSet, shown_fingerprint
+from plainly.core.evalset import EvalSet, format_fingerprint
 from plainly.core.metric import Floats, Metric, Needs
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.sampling import Sampling
-from plainly.io.tables import arrow
-from plainly.scoring.evaluate import DEFAULT, Metrics, checked_metrics, estimated, from_rows, measure
-from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores
-from plainly.scoring.signature import Signature
+from plainly.io.tables import import_pyarrow
+from plainly.scoring.evaluate import DEFAULT, Metrics, add_intervals, check_metrics, from_rows, measure
+from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores, Signature
 from plainly.stats.exact_sum import BinOrder
 from plainly.streaming.batches import Batch, Part, Reading
-from plainly.streaming.binned_sums import Totals
 from plainly.streaming.corpus import Corpus
 from plainly.streaming.engines import Engine, needs_gpu
-from plainly.streaming.resume import Run
+from plainly.streaming.resume import Run, Totals
 
 OnError = Literal["stop", "set-aside"]
-# A corpus with at most this many scores (items × systems × metrics) is held, and everything can be asked of it.
+# A corpus with at most this many scores (items × systems × metrics) is held, so that every analysis is possible.
 HELD = 1_000_000
 
 
@@ -92,12 +90,12 @@ class SegmentWriter:
     def __init__(self, path: Path) -> None:
         self._path, self._unfinished = path, path.with_name(f".{path.name}.{os.getpid()}")
         self._writer: Any = None
-        self._arrow = arrow()
+        self._arrow = import_pyarrow()
 
     def add(
         self, file: str, batch: Batch, system: str, metrics: Mapping[str, Metric], rows: Mapping[str, Floats]
     ) -> None:
-        """A batch of one system: file, row, system, id, then every output as ``metric`` or ``metric.output``."""
+        """Write a batch of one system: file, row, system, id, then every output as ``metric`` or ``metric.output``."""
         pyarrow = self._arrow
         n = len(batch.evalset)
         columns: dict[str, Any] = {
@@ -139,7 +137,7 @@ def evaluate_corpus(
     hold: bool | None = None,
     progress: Progress = no_progress,
 ) -> Evaluation:
-    """``evaluate`` for a corpus of any size.
+    """Evaluate a corpus of any size.
 
     With ``state``, what was measured is kept in that file as it comes, and a later call with the same corpus and
     metrics goes on from there. An interrupt (Ctrl-C) ends the measuring, and what was measured is returned: see
@@ -147,18 +145,18 @@ def evaluate_corpus(
     rows that are set aside. ``paired`` also counts on how many items each system beats each other one. ``hold`` says
     whether rows are kept by item (None: where there are not too many).
     """
-    chosen = checked_metrics(metrics, corpus)
+    resolved = check_metrics(metrics, corpus)
     if hold is None:
-        hold = corpus.rows * len(corpus.systems) * len(chosen) <= HELD
+        hold = corpus.rows * len(corpus.systems) * len(resolved) <= HELD
     if segments is not None:
         Path(segments).mkdir(parents=True, exist_ok=True)
     folder = None if segments is None else str(Path(segments).resolve())
-    work = Measure(chosen, hold, sampling is not None, on_error, folder, paired)
+    work = Measure(resolved, hold, sampling is not None, on_error, folder, paired)
     run = Run(_key(corpus, work), state, Path(set_aside) if set_aside else None)
     resumed = len(run.done)
     with progress("measuring", total=corpus.rows, unit="rows") as tell:
         tell(run.totals.read)
-        gpus = 1.0 if needs_gpu(list(chosen.values())) else 0.0
+        gpus = 1.0 if needs_gpu(list(resolved.values())) else 0.0
         run.measure(corpus.parts, work, engine, gpus=gpus, tell=tell)
     totals = run.totals
     bad = tuple(totals.bad)
@@ -166,26 +164,26 @@ def evaluate_corpus(
     if hold:
         evaluation = _of_items(corpus, work, run, sampling)
     else:
-        evaluation = _of_bins(corpus, chosen, totals, sampling)
+        evaluation = _of_bins(corpus, resolved, totals, sampling)
     if reading.complete:
         run.forget()
     return dataclasses.replace(evaluation, reading=reading)
 
 
 def _of_items(corpus: Corpus, work: Measure, run: Run, sampling: Sampling | None) -> Evaluation:
-    """The evaluation of a corpus that is held: its rows and texts are there, but for texts that an earlier run read."""
+    """Return the evaluation of a corpus that is held; texts that an earlier run read are read again."""
     evalset, outputs = corpus.gather(sorted(run.done), work.needs, run.totals.texts)
     rows: dict[str, dict[str, Floats]] = {system: {} for system in corpus.systems}
     for (system, spec), sums in run.totals.sums.items():
-        rows[system][spec] = np.concatenate([table for _, table in sorted(sums.kept.items())])
+        rows[system][spec] = np.concatenate([table for _, table in sorted(sums.item_rows.items())])
     if not len(evalset):
         return Evaluation(evalset, {}, sampling)
     return from_rows(evalset, outputs, work.metrics, rows, sampling)
 
 
 def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, sampling: Sampling | None) -> Evaluation:
-    """The evaluation of a corpus of which only sums were kept."""
-    data = shown_fingerprint(totals.fingerprint)
+    """Return the evaluation of a corpus of which only sums were kept."""
+    data = format_fingerprint(totals.fingerprint)
     signatures = {
         spec: Signature.of(metric, data=data, references=totals.references or (0, 0))
         for spec, metric in metrics.items()
@@ -201,17 +199,17 @@ def _of_bins(corpus: Corpus, metrics: Mapping[str, Metric], totals: Totals, samp
         {system: scores for system, scores in systems.items() if scores},
         sampling,
         outcomes=totals.outcomes,
-        drawn={"group": "groups", "source": "sources", "output": "outputs"}.get(corpus.keyed_by, "items"),
+        bin_content={"group": "groups", "source": "sources", "output": "outputs"}.get(corpus.keyed_by, "items"),
     )
-    return estimated(evaluation)
+    return add_intervals(evaluation)
 
 
 def run_key(corpus: Corpus, metrics: Metrics) -> str:
-    """What tells a run from others: the files, the metrics and the version; the name of its state."""
-    chosen = [metric.spec(full=True) for metric in registry.metrics(metrics).values()]
-    return hashlib.sha256(json.dumps([corpus.identity, chosen, plainly.__version__]).encode()).hexdigest()[:16]
+    """Return a key of the files, the metrics and the version, which names the state of a run."""
+    specs = [metric.spec(full=True) for metric in registry.metrics(metrics).values()]
+    return hashlib.sha256(json.dumps([corpus.identity, specs, plainly.__version__]).encode()).hexdigest()[:16]
 
 
 def _key(corpus: Corpus, work: Measure) -> str:
-    chosen = f"{work.held}-{work.binned}-{work.on_error}-{work.segments}-{work.paired}"
-    return f"{run_key(corpus, work.metrics)}-{chosen}"
+    mode = f"{work.held}-{work.binned}-{work.on_error}-{work.segments}-{work.paired}"
+    return f"{run_key(corpus, work.metrics)}-{mode}"

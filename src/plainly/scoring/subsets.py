@@ -12,17 +12,17 @@ from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
 from plainly.core.result import Note, Table
-from plainly.scoring.evaluate import estimated
+from plainly.scoring.evaluate import add_intervals
 from plainly.scoring.scores import Evaluation, Scores
 
 Bools = npt.NDArray[np.bool_]
 Outputs = Mapping[str, Sequence[str]]
 
-# Intervals and tests are shown to keep their promises from this many items on (tests/test_resample.py).
+# From this many items on, intervals and tests have the stated error rates (tests/stats/test_resample.py).
 SMALL = 100
-# From so many groups on, intervals over groups cover what they say.
+# From this many groups on, intervals over groups have the stated coverage.
 FEW_GROUPS = 60
-# A column with more values than this is no way to divide a test set.
+# A column with more values than this does not divide a test set into useful subsets.
 MOST = 50
 
 
@@ -41,65 +41,64 @@ class Subset:
 
 
 def divide(evalset: EvalSet, outputs: Outputs, by: str, *, together: bool = False) -> list[Subset]:
-    """The subsets that a field makes: a column of the set, or length, split, copy, group, references, operation.
+    """Return the subsets that a field makes: a column of the set, or length, split, copy, group, references, operation.
 
-    Split and copy are said of a system's outputs. With ``together`` all systems get the same items, as a paired
-    comparison needs: those where any of the systems did it, and those where none did.
+    Split and copy depend on a system's outputs. With ``together`` all systems get the same items, as a paired
+    comparison needs: those where any of the systems split or copied, and the others.
     """
     if by in evalset.columns:
-        return _shared(by, _from_column(by, evalset.columns[by]), outputs)
+        return _same_for_all(by, _from_column(by, evalset.columns[by]), outputs)
     if by in _OF_ITEMS:
-        return _shared(by, _OF_ITEMS[by](evalset), outputs)
+        return _same_for_all(by, _OF_ITEMS[by](evalset), outputs)
     if by in _OF_OUTPUTS:
         return _of_outputs(by, evalset, outputs, together=together)
     if by in LABELLERS:
-        return _labelled(by, evalset, outputs, together=together)
-    known = (*evalset.columns, *FIELDS)
-    raise UnknownName("field", by, known, see=f"what a set can be divided by: {', '.join(known)}")
+        return _by_label(by, evalset, outputs, together=together)
+    names = (*evalset.columns, *FIELDS)
+    raise UnknownName("field", by, names, see=f"what a set can be divided by: {', '.join(names)}")
 
 
 def evaluate_subset(evaluation: Evaluation, subset: Subset) -> Evaluation:
-    """The evaluation on a subset's items, from the rows that are there; each system may have its own items."""
+    """Return the evaluation on a subset's items, from the rows that are there; each system may have its own items."""
     systems: dict[str, Mapping[str, Scores]] = {}
     for system in evaluation:
-        chosen = replace(evaluation, systems={system: evaluation.systems[system]}).chosen(subset.masks[system])
-        systems |= estimated(chosen).systems
+        selection = replace(evaluation, systems={system: evaluation.systems[system]}).select(subset.masks[system])
+        systems |= add_intervals(selection).systems
     return Evaluation(evaluation.evalset[:0], systems, evaluation.sampling)
 
 
 def warnings(evaluation: Evaluation) -> list[Note]:
-    """Warnings where its subsets, or the groups that are drawn, are too small to rely on intervals and tests."""
+    """Warn if subsets, or the number of groups, are too small to rely on intervals and tests."""
     groups = evaluation.evalset.groups if evaluation.sampling else None
     return [*small_subsets([subset for subset, _ in evaluation.subsets]), *_few_groups(groups)]
 
 
 def small_subsets(subsets: Sequence[Subset]) -> list[Note]:
-    """A warning where subsets are too small for their intervals and tests to be relied on."""
-    said = []
-    if small := [subset for subset in subsets if subset.fewest < SMALL]:
-        shown = ", ".join(f"{subset.label!r} has {subset.fewest}" for subset in small[:4])
-        more = f" and {len(small) - 4} more" if len(small) > 4 else ""
-        message = (
-            f"By {small[0].field}, {shown}{more}: with fewer than {SMALL} items intervals are too narrow and "
-            "differences mostly chance."
-        )
-        said.append(Note(message, "warning", "small-subset"))
-    return said
+    """Return a warning where subsets are too small for their intervals and tests to be relied on."""
+    small = [subset for subset in subsets if subset.fewest < SMALL]
+    if not small:
+        return []
+    sizes = ", ".join(f"{subset.label!r} has {subset.fewest}" for subset in small[:4])
+    more = f" and {len(small) - 4} more" if len(small) > 4 else ""
+    message = (
+        f"By {small[0].field}, {sizes}{more}: with fewer than {SMALL} items intervals are too narrow and differences "
+        "mostly chance."
+    )
+    return [Note(message, "warning", "small-subset")]
 
 
 def _few_groups(groups: Sequence[str] | None) -> list[Note]:
-    """Intervals over few groups promise more than they hold: see docs/statistics.md."""
-    said = []
-    if groups is not None and (many := len(set(groups))) < FEW_GROUPS:
-        message = (
-            f"There are only {many} groups. Intervals over so few are too narrow: in simulations 90 % of 95 % "
-            "intervals cover with 12 groups, 92 % with 30, 94 % with 60."
-        )
-        said.append(Note(message, "warning", "few-groups"))
-    return said
+    """Warn about intervals over few groups, which are too narrow: see docs/statistics.md."""
+    if groups is None or (count := len(set(groups))) >= FEW_GROUPS:
+        return []
+    message = (
+        f"There are only {count} groups. Intervals over so few are too narrow: in simulations 90 % of 95 % intervals "
+        "cover with 12 groups, 92 % with 30, 94 % with 60."
+    )
+    return [Note(message, "warning", "few-groups")]
 
 
-def _shared(by: str, labels: Sequence[str], outputs: Outputs) -> list[Subset]:
+def _same_for_all(by: str, labels: Sequence[str], outputs: Outputs) -> list[Subset]:
     array = np.array(labels, dtype=object)
     return [
         Subset(by, label, dict.fromkeys(outputs, np.asarray(array == label, dtype=np.bool_)))
@@ -108,7 +107,7 @@ def _shared(by: str, labels: Sequence[str], outputs: Outputs) -> list[Subset]:
 
 
 def _in_order(labels: Sequence[str]) -> list[str]:
-    """By name, with numbers by their size: "words 9" comes before "words 10"."""
+    """Sort by name, with numbers by their size: "words 9" comes before "words 10"."""
 
     def key(label: str) -> list[tuple[int, float, str]]:
         pieces = re.split(r"(\d+(?:\.\d+)?)", label)
@@ -127,14 +126,14 @@ def _from_column(name: str, values: Sequence[str]) -> Sequence[str]:
         return _thirds(numbers, name)
     if len(distinct) > MOST:
         raise BadInput(
-            f"The column {name!r} has {len(distinct)} different values for {len(values)} items; subsets that small say "
-            f"nothing. Choose a column with at most {MOST}."
+            f"The column {name!r} has {len(distinct)} different values for {len(values)} items; subsets that "
+            f"small are useless. Choose a column with at most {MOST}."
         )
     return [value if value.strip() else "(blank)" for value in values]
 
 
 def _thirds(numbers: npt.NDArray[np.float64], what: str) -> list[str]:
-    """Labels of three parts of about equal size; all of one number are in the same part."""
+    """Label three parts of about equal size; equal numbers are in the same part."""
     cuts = np.quantile(numbers, [1 / 3, 2 / 3], method="inverted_cdf")
     part = np.searchsorted(cuts, numbers, side="left")
     spans = {p: (numbers[part == p].min(), numbers[part == p].max()) for p in np.unique(part)}
@@ -156,17 +155,13 @@ def _group(evalset: EvalSet) -> Sequence[str]:
     return evalset.groups
 
 
-def _reference_count(evalset: EvalSet) -> list[str]:
-    return [str(count) for count in evalset.reference_counts]
-
-
 def _split(evalset: EvalSet, texts: Sequence[str]) -> Bools:
     from plainly.text import sentences
     from plainly.text.languages import CODES
 
-    spoken = evalset.language if evalset.language in CODES else "en"
-    before = evalset.prepare("sentence counts", lambda whole: sentences.counts(whole.sources, spoken))
-    return np.asarray(sentences.counts(texts, spoken) > np.maximum(before, 1), dtype=np.bool_)
+    language = evalset.language if evalset.language in CODES else "en"
+    before = evalset.prepare("sentence counts", lambda whole: sentences.counts(whole.sources, language))
+    return np.asarray(sentences.counts(texts, language) > np.maximum(before, 1), dtype=np.bool_)
 
 
 def _copy(evalset: EvalSet, texts: Sequence[str]) -> Bools:
@@ -176,7 +171,7 @@ def _copy(evalset: EvalSet, texts: Sequence[str]) -> Bools:
 _OF_ITEMS: dict[str, Callable[[EvalSet], Sequence[str]]] = {
     "length": _length,
     "group": _group,
-    "references": _reference_count,
+    "references": lambda evalset: [str(count) for count in evalset.reference_counts],
 }
 _OF_OUTPUTS: dict[str, tuple[Callable[[EvalSet, Sequence[str]], Bools], str, str]] = {
     "split": (_split, "split", "not split"),
@@ -203,34 +198,36 @@ def _of_outputs(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) 
 
 
 def _any(masks: Mapping[str, Bools]) -> dict[str, Bools]:
-    """The same mask for every system: true where any of them is."""
-    joined: Bools = np.any(np.stack(list(masks.values())), axis=0)
-    return dict.fromkeys(masks, joined)
+    """Return the same mask for every system: true where any of them is."""
+    mask: Bools = np.any(np.stack(list(masks.values())), axis=0)
+    return dict.fromkeys(masks, mask)
 
 
-def _labelled(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) -> list[Subset]:
+def _by_label(by: str, evalset: EvalSet, outputs: Outputs, *, together: bool) -> list[Subset]:
     labels = {system: LABELLERS[by](evalset.sources, texts) for system, texts in outputs.items()}
-    known = sorted({label for of_system in labels.values() for of_item in of_system for label in of_item})
-    made = []
-    for label in known:
+    subsets = []
+    for label in sorted({label for of_system in labels.values() for of_item in of_system for label in of_item}):
         masks = {
             system: np.array([label in of_item for of_item in of_system], dtype=np.bool_)
             for system, of_system in labels.items()
         }
-        if together:
-            masks = _any(masks)
-        made.append(Subset(by, label, masks))
-    return made
+        subsets.append(Subset(by, label, _any(masks) if together else masks))
+    return subsets
+
+
+def describe_label(by: str, label: str) -> str:
+    """Return the label of a subset as tables and sentences show it; codes of operations are explained."""
+    return registry.describe_operation(label) if by in LABELLERS else label
 
 
 def subset_table(by: str, subsets: Sequence[tuple[Subset, Evaluation]]) -> Table:
-    """Systems within subsets, with how many items each has."""
+    """Return a table of systems within subsets, with the number of items."""
     rows: list[tuple[str, ...]] = []
     header: tuple[str, ...] = ()
     for subset, evaluation in subsets:
         table = evaluation.table()
         header = (by, "items", *table.header)
         for row, of_system in zip(table.rows, evaluation.systems.values(), strict=True):
-            rows.append((subset.label, str(next(iter(of_system.values())).n), *row))
+            rows.append((describe_label(by, subset.label), str(next(iter(of_system.values())).n), *row))
     minor = frozenset(column + 2 for column in table.minor) if subsets else frozenset()
     return Table(header, tuple(rows), text_columns=frozenset({0, 2}), minor=minor)

@@ -1,4 +1,4 @@
-"""Agreement between raters: kappa, Krippendorff's alpha, intraclass correlation; and which raters stand apart.
+"""Agreement between raters: kappa, Krippendorff's alpha, intraclass correlation; and which raters are outliers.
 
 Ratings are a matrix, a row for each rated unit and a column for each rater, with NaN (None in a matrix of labels)
 where a rater did not rate. One idea carries all of the chance-corrected coefficients: a disagreement is a squared
@@ -29,8 +29,7 @@ import numpy.typing as npt
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
 from plainly.stats.correlate import correlation
-from plainly.stats.resample import Estimate, Floats, Ints, Resampler, ratio
-from plainly.stats.resample import interval as bootstrap_interval
+from plainly.stats.resample import Estimate, Floats, Ints, Resampler, interval, ratio
 
 Distance = Literal["nominal", "linear", "quadratic", "ordinal"]
 IccModel = Literal["one-way", "random", "mixed"]
@@ -46,26 +45,24 @@ class Coefficient:
 
     rows: Floats
     score: Callable[[Floats], Floats]
-    kept: npt.NDArray[np.bool_] | None = None  # which units have a row; all, if it is not said
+    has_row: npt.NDArray[np.bool_] | None = None  # which units have a row; None means all
 
     @property
     def value(self) -> float:
         return float(self.score(self.rows.sum(axis=0))[..., 0]) if len(self.rows) else float("nan")
 
     def estimate(self, sampling: Sampling = Sampling(), *, groups: Sequence[str] | None = None) -> Estimate:
-        """The value with a bootstrap interval; units are drawn, each with all of its ratings.
+        """Return the value with a bootstrap interval; units are drawn, each with all of its ratings.
 
-        ``groups`` says which units go together (outputs for one item) and are drawn as wholes.
+        ``groups`` names the units that belong together (outputs for one item) and are drawn together.
         """
         if not len(self.rows):
             return Estimate(float("nan"), float("nan"), float("nan"), sampling.level, 0, "no unit has two ratings")
-        names = None if groups is None else tuple(groups if self.kept is None else compress(groups, self.kept))
-        draws = Resampler(n=len(self.rows), resamples=sampling.resamples, seed=sampling.seed, groups=names)
-        (drawn,) = draws.totals([self.rows])
-        unit = "units" if names is None else "items"
-        (estimate,) = bootstrap_interval(
-            draws.units(self.rows), self.score, drawn, sampling=sampling, unit=unit, totals=self.rows.sum(axis=0)
-        )
+        names = None if groups is None else tuple(groups if self.has_row is None else compress(groups, self.has_row))
+        resampler = Resampler(n=len(self.rows), resamples=sampling.resamples, seed=sampling.seed, groups=names)
+        (draws,) = resampler.totals([self.rows])
+        unit, rows = "units" if names is None else "items", resampler.units(self.rows)
+        (estimate,) = interval(rows, self.score, draws, sampling=sampling, unit=unit, totals=self.rows.sum(axis=0))
         return replace(estimate, n=len(self.rows))
 
 
@@ -74,7 +71,7 @@ class ResampledKappa:
     """Kappa of one rater against the others' mean, over random choices of that rater.
 
     ``low`` and ``high`` hold the middle ``level`` of the draws. ``margin`` is the half-width of the confidence
-    interval of the draws' centre, z·sd/√draws: it shrinks with the number of draws and says nothing about the raters.
+    interval of the draws' centre, z·sd/√draws: it shrinks with the number of draws and does not describe the raters.
     """
 
     median: float
@@ -94,22 +91,22 @@ def resampled_kappa(
     level: float = Sampling().level,
     rng: np.random.Generator,
 ) -> ResampledKappa:
-    """For each unit one rater, drawn at random, against the rounded mean of the others; kappa; repeated.
+    """Draw one rater of each unit and compute kappa against the rounded mean of the others; repeat.
 
     Pavlick and Tetreault 2016, §3; Sulem et al. 2018, §4.1. Units with fewer than two ratings are left out. The mean of
     two raters often lies half-way between two points of the scale; halves are rounded to even.
     """
-    values, rated = coded(ratings, numbers=True)
+    values, rated = encode_ratings(ratings, numbers=True)
     comparable = rated.sum(axis=1) >= 2
     values, rated = values[comparable], rated[comparable]
     units, count = len(values), rated.sum(axis=1)
     if not units:
         return ResampledKappa(math.nan, math.nan, math.nan, math.nan, level, draws, 0)
-    # Whoever rated a unit stands first in its row, so that the j-th of them is drawn by a number below the count.
+    # Ratings come first in each row, so that a number below their count draws one of them.
     order = np.argsort(~rated, axis=1, kind="stable")[:, : count.max()]
-    mine = np.take_along_axis(np.where(rated, values, 0.0), order, axis=1)
-    others = np.rint((mine.sum(axis=1, keepdims=True) - mine) / (count - 1)[:, None])
-    pairs = np.stack([mine, others], axis=-1).reshape(-1, 2)
+    own = np.take_along_axis(np.where(rated, values, 0.0), order, axis=1)
+    others = np.rint((own.sum(axis=1, keepdims=True) - own) / (count - 1)[:, None])
+    pairs = np.stack([own, others], axis=-1).reshape(-1, 2)
 
     def sums(feature: Floats) -> list[Floats]:
         x, y = feature.T
@@ -118,24 +115,24 @@ def resampled_kappa(
     table, gaps = _rows(pairs, np.ones(pairs.shape, dtype=bool), weights, sums)
     kappas = np.empty(draws)
     step = max(1, _CHUNK // (units * table.shape[1]))
-    start_of_unit = np.arange(units) * mine.shape[1]
+    start_of_unit = np.arange(units) * own.shape[1]
     for start in range(0, draws, step):
         chunk = min(step, draws - start)
-        chosen = start_of_unit + (rng.random((chunk, units)) * count).astype(np.int64)
-        x, y, squares, product = np.moveaxis(table[chosen].sum(axis=1).reshape(chunk, -1, 4), -1, 0)
+        picks = start_of_unit + (rng.random((chunk, units)) * count).astype(np.int64)
+        x, y, squares, product = np.moveaxis(table[picks].sum(axis=1).reshape(chunk, -1, 4), -1, 0)
         observed = ((squares - 2 * product) * gaps).sum(axis=-1)
         expected = ((squares - 2 * x * y / units) * gaps).sum(axis=-1)
         kappas[start : start + chunk] = 1 - ratio(observed, expected)
+    low, median, high = map(float, np.quantile(kappas, [(1 - level) / 2, 0.5, (1 + level) / 2]))
     z = NormalDist().inv_cdf((1 + level) / 2)
-    low, median, high = np.quantile(kappas, [(1 - level) / 2, 0.5, (1 + level) / 2])
-    margin = z * kappas.std(ddof=1) / np.sqrt(draws) if draws > 1 else float("nan")
-    return ResampledKappa(float(median), float(low), float(high), float(margin), level, draws, units)
+    margin = z * float(kappas.std(ddof=1)) / math.sqrt(draws) if draws > 1 else math.nan
+    return ResampledKappa(median, low, high, margin, level, draws, units)
 
 
 def _rows(
     values: Floats, rated: npt.NDArray[np.bool_], distance: Distance, sums: Callable[[Floats], list[Floats]]
 ) -> tuple[Floats, Floats]:
-    """The sums of each feature side by side, a row for each unit; and the weight of each feature."""
+    """Return the sums of each feature side by side, a row for each unit; and the weight of each feature."""
     blocks, gaps = [], []
     for feature, gap in _features(values, rated, distance):
         blocks.append(np.stack(sums(feature), axis=1))
@@ -144,25 +141,25 @@ def _rows(
 
 
 def fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
-    """Fleiss' kappa (1971): chance agreement from one distribution of ratings, shared by all raters.
+    """Return Fleiss' kappa (1971): chance agreement from one distribution of ratings, shared by all raters.
 
     With gaps, each unit that has at least two ratings counts the same, as in Gwet's (2014, §2.4) extension.
     """
-    return _pooled(ratings, weights, by_unit=True)
+    return _pool_ratings(ratings, weights, by_unit=True)
 
 
 def krippendorff(ratings: npt.ArrayLike, *, distance: AlphaDistance = "interval") -> Coefficient:
-    """Krippendorff's alpha (2011, §F): gaps are part of its definition. Ordinal ranks are the same in every draw."""
+    """Return Krippendorff's alpha (2011, §F), which allows gaps. Ordinal ranks are the same in every draw."""
     if distance not in get_args(AlphaDistance):
         raise BadInput(f"Krippendorff's distance is nominal, ordinal or interval, not {distance!r}.")
-    return _pooled(ratings, "quadratic" if distance == "interval" else distance, by_unit=False)
+    return _pool_ratings(ratings, "quadratic" if distance == "interval" else distance, by_unit=False)
 
 
-def _pooled(ratings: npt.ArrayLike, distance: Distance, *, by_unit: bool) -> Coefficient:
-    """Chance from all ratings together. ``by_unit``: units count the same (Fleiss), else ratings do (Krippendorff)."""
-    values, rated = coded(ratings)
-    kept: npt.NDArray[np.bool_] = rated.sum(axis=1) >= 2
-    values, rated = values[kept], rated[kept]
+def _pool_ratings(ratings: npt.ArrayLike, distance: Distance, *, by_unit: bool) -> Coefficient:
+    """Estimate chance from all ratings; units count equally (``by_unit``, Fleiss), or ratings do (Krippendorff)."""
+    values, rated = encode_ratings(ratings)
+    has_pair: npt.NDArray[np.bool_] = rated.sum(axis=1) >= 2
+    values, rated = values[has_pair], rated[has_pair]
     count = rated.sum(axis=1)
     share = count if by_unit else np.ones_like(count)
 
@@ -178,11 +175,11 @@ def _pooled(ratings: npt.ArrayLike, distance: Distance, *, by_unit: bool) -> Coe
         return 1 - ratio(observed, expected if by_unit else expected / (n - 1))
 
     sums, gaps = _rows(values, rated, distance, of_units)
-    return Coefficient(np.concatenate([(count / share)[:, None], sums], axis=1), score, kept)
+    return Coefficient(np.concatenate([(count / share)[:, None], sums], axis=1), score, has_pair)
 
 
 def davies_fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> float:
-    """Davies and Fleiss' kappa (1982): chance agreement from each rater's own distribution.
+    """Return Davies and Fleiss' kappa (1982): chance agreement from each rater's own distribution.
 
     It pools all pairs of raters; with gaps, a pair counts by the units that both rated.
     """
@@ -192,7 +189,7 @@ def davies_fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> f
 
 
 def pairwise_kappa(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> Floats:
-    """Cohen's kappa of every pair of raters on the units both rated, (raters, raters); NaN where undefined."""
+    """Return Cohen's kappa of every pair of raters on the units both rated, (raters, raters); NaN where undefined."""
     observed, expected = _pairs(ratings, weights)
     kappas: Floats = 1 - ratio(observed, expected)
     np.fill_diagonal(kappas, np.nan)
@@ -200,41 +197,41 @@ def pairwise_kappa(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> 
 
 
 def icc(ratings: npt.ArrayLike, *, model: IccModel = "random", average: bool = False) -> Coefficient:
-    """Intraclass correlation (Shrout and Fleiss 1979): of one rater, or of the mean of all where ``average``.
+    """Return the intraclass correlation (Shrout and Fleiss 1979) of one rater, or of the mean of all (``average``).
 
-    ``one-way`` is ICC(1): raters differ from unit to unit, and gaps are no harm. ``random`` is ICC(2), absolute
+    ``one-way`` is ICC(1): raters differ from unit to unit, and gaps are allowed. ``random`` is ICC(2), absolute
     agreement of raters drawn from many; ``mixed`` is ICC(3), consistency of these raters. Both need every rater on
     every unit: units with a gap are left out, and if none is left the coefficient is undefined.
     """
     if model not in get_args(IccModel):
         raise BadInput(f"The model of an intraclass correlation is {', '.join(get_args(IccModel))}; not {model!r}.")
-    values, rated = coded(ratings, numbers=True)
+    values, rated = encode_ratings(ratings, numbers=True)
     if model == "one-way":
         return _one_way(values, rated, average=average)
     complete = np.asarray(rated.all(axis=1))
-    return replace(_two_way(values[complete], mixed=model == "mixed", average=average), kept=complete)
+    return replace(_two_way(values[complete], mixed=model == "mixed", average=average), has_row=complete)
 
 
 def _one_way(values: Floats, rated: npt.NDArray[np.bool_], *, average: bool) -> Coefficient:
-    some = np.asarray(rated.any(axis=1))
-    kept = np.where(rated, _centred(values, rated), 0.0)[some]
-    k, sums = rated[some].sum(axis=1), kept.sum(axis=1)
-    rows = np.stack([np.ones(len(kept)), k, k**2, sums, sums**2 / k, (kept**2).sum(axis=1)], axis=1)
+    has_rating = np.asarray(rated.any(axis=1))
+    centred = np.where(rated, _centre(values, rated), 0.0)[has_rating]
+    k, sums = rated[has_rating].sum(axis=1), centred.sum(axis=1)
+    rows = np.stack([np.ones(len(k)), k, k**2, sums, sums**2 / k, (centred**2).sum(axis=1)], axis=1)
 
     def score(totals: Floats) -> Floats:
         n, ratings, squared, sums, between, squares = np.moveaxis(totals, -1, 0)
         ms_between = ratio(between - ratio(sums**2, ratings), n - 1)
         ms_within = ratio(squares - between, ratings - n)
-        size = ratio(ratings - ratio(squared, ratings), n - 1)  # Raters a unit, where units differ in them.
+        size = ratio(ratings - ratio(squared, ratings), n - 1)  # raters per unit, where units differ in them
         spread = ms_between if average else ms_between + (size - 1) * ms_within
         return ratio(ms_between - ms_within, spread)[..., None]
 
-    return Coefficient(rows, score, some)
+    return Coefficient(rows, score, has_rating)
 
 
 def _two_way(complete: Floats, *, mixed: bool, average: bool) -> Coefficient:
     raters = complete.shape[1]
-    centred = _centred(complete, np.ones(complete.shape, dtype=bool))
+    centred = _centre(complete, np.ones(complete.shape, dtype=bool))
     sums = centred.sum(axis=1)
     rows = np.column_stack([np.ones(len(centred)), sums**2 / raters, (centred**2).sum(axis=1), centred])
 
@@ -255,8 +252,8 @@ def _two_way(complete: Floats, *, mixed: bool, average: bool) -> Coefficient:
 
 
 def _pairs(ratings: npt.ArrayLike, weights: Distance) -> tuple[Floats, Floats]:
-    """Observed and expected disagreement of each pair of raters, summed over the units that both rated."""
-    values, rated = coded(ratings)
+    """Return observed and expected disagreement of each pair of raters, summed over the units that both rated."""
+    values, rated = encode_ratings(ratings)
     present = rated.astype(float)
     shared = present.T @ present
     observed, expected = np.zeros_like(shared), np.zeros_like(shared)
@@ -268,8 +265,8 @@ def _pairs(ratings: npt.ArrayLike, weights: Distance) -> tuple[Floats, Floats]:
     return observed, expected
 
 
-def coded(ratings: npt.ArrayLike, *, numbers: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """A matrix of numbers, labels replaced by their place among the labels, and where there is a rating at all."""
+def encode_ratings(ratings: npt.ArrayLike, *, numbers: bool = False) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return a matrix of numbers, in which labels are numbered, and a mask of the cells that have a rating."""
     matrix = np.asarray(ratings)
     if matrix.ndim != 2:
         raise BadInput(f"Ratings are a matrix of units × raters; got {matrix.ndim} dimension(s), shape {matrix.shape}.")
@@ -286,40 +283,40 @@ def coded(ratings: npt.ArrayLike, *, numbers: bool = False) -> tuple[Floats, npt
 
 
 def _features(values: Floats, rated: npt.NDArray[np.bool_], distance: Distance) -> Iterator[tuple[Floats, float]]:
-    """Matrices like the ratings, 0 where not rated, and the weight of each; see the module's first lines."""
+    """Yield matrices like the ratings, 0 where not rated, and the weight of each; see the module's docstring."""
     if distance not in get_args(Distance):
         raise BadInput(f"Weights are {', '.join(get_args(Distance))}; not {distance!r}.")
     if distance == "quadratic":
-        yield np.where(rated, _centred(values, rated), 0.0), 1.0
+        yield np.where(rated, _centre(values, rated), 0.0), 1.0
         return
-    known, place = np.unique(values[rated], return_inverse=True)
+    points, place = np.unique(values[rated], return_inverse=True)
     if distance == "ordinal":
-        counts = np.bincount(place, minlength=len(known))
+        counts = np.bincount(place, minlength=len(points))
         ranks = np.zeros(values.shape)
         middle = np.cumsum(counts) - (counts + 1) / 2
         ranks[rated] = (middle - middle[len(middle) // 2] if len(middle) else middle)[place]
         yield ranks, 1.0
         return
-    if len(known) > _MOST_FEATURES:
-        raise BadInput(f"{len(known)} different ratings are too many for {distance} weights; use quadratic.")
-    if len(known) < (1 if distance == "nominal" else 2):
+    if len(points) > _MOST_FEATURES:
+        raise BadInput(f"{len(points)} different ratings are too many for {distance} weights; use quadratic.")
+    if len(points) < (1 if distance == "nominal" else 2):
         yield np.zeros(values.shape), 1.0
     elif distance == "nominal":
-        for value in known:
+        for value in points:
             yield (rated & (values == value)).astype(float), 0.5
     else:
-        for value, gap in zip(known[:-1], np.diff(known), strict=True):
+        for value, gap in zip(points[:-1], np.diff(points), strict=True):
             yield (rated & (values <= value)).astype(float), float(gap)
 
 
-def _centred(values: Floats, rated: npt.NDArray[np.bool_]) -> Floats:
-    """Less the median: distances stay, sums of squares keep their digits, and constant ratings are exactly 0."""
+def _centre(values: Floats, rated: npt.NDArray[np.bool_]) -> Floats:
+    """Subtract the median: distances stay, sums of squares keep their digits, and constant ratings are exactly 0."""
     return values - np.median(values[rated]) if rated.any() else values
 
 
 # A robust z-score beyond which a rater's agreement with the others is called outlying (Iglewicz and Hoaglin 1993).
 OUTLYING = 3.5
-# Fewer ratings than these, or fewer raters, tell nothing about one of them.
+# With fewer ratings, or fewer raters, one of them cannot be judged.
 FEWEST = 10
 FEWEST_RATERS = 5
 
@@ -346,24 +343,25 @@ class Rater:
 
 
 def reliability(ratings: npt.ArrayLike, names: Sequence[str] | None = None) -> list[Rater]:
-    """Every rater of a matrix of units × raters, most reliable first."""
-    values, rated = coded(ratings, numbers=True)
+    """Describe every rater of a matrix of units × raters, most reliable first."""
+    values, rated = encode_ratings(ratings, numbers=True)
     labels = tuple(names) if names is not None else tuple(str(at + 1) for at in range(values.shape[1]))
     count, total = rated.sum(axis=1), np.where(rated, values, 0.0).sum(axis=1)
     raters = []
     for at, name in enumerate(labels):
         shared = rated[:, at] & (count > 1)
         own = values[shared, at]
-        rater = against_others(name, values[rated[:, at], at], own, (total[shared] - own) / (count[shared] - 1))
+        rater = _compare_with_others(name, values[rated[:, at], at], own, (total[shared] - own) / (count[shared] - 1))
         everyone_else = np.delete(values, at, axis=1)
         without = krippendorff(everyone_else).value if everyone_else.shape[1] > 1 else math.nan
         raters.append(replace(rater, alpha_without=without))
-    marked = mark_outliers(raters)
-    return sorted(marked, key=lambda rater: -rater.correlation if rater.correlation == rater.correlation else 2.0)
+    return sorted(
+        _mark_outliers(raters), key=lambda rater: 2.0 if math.isnan(rater.correlation) else -rater.correlation
+    )
 
 
-def against_others(name: str, values: Floats, own: Floats, others: Floats) -> Rater:
-    """A rater by all of their ratings, and by those that can be compared with the mean of the others."""
+def _compare_with_others(name: str, values: Floats, own: Floats, others: Floats) -> Rater:
+    """Describe a rater by all of their ratings, and by those that can be compared with the mean of the others."""
     rater = Rater(name, len(values), len(own), correlation=correlation(own, others))
     if len(values):
         rater = replace(rater, mean=float(values.mean()), sd=float(values.std()))
@@ -373,7 +371,7 @@ def against_others(name: str, values: Floats, own: Floats, others: Floats) -> Ra
     return rater
 
 
-def mark_outliers(raters: Sequence[Rater]) -> list[Rater]:
+def _mark_outliers(raters: Sequence[Rater]) -> list[Rater]:
     agreement = _robust_z(np.array([rater.correlation for rater in raters]))
     distance = _robust_z(np.array([rater.distance for rater in raters]))
     return [
@@ -399,10 +397,10 @@ def _reason(rater: Rater, agreement: float, distance: float) -> str:
 
 
 def _robust_z(values: Floats) -> Floats:
-    """How far out each is, by median and median deviation, which an outlier cannot move; NaN where few are known."""
-    known = values[~np.isnan(values)]
-    middle = np.median(known) if len(known) else np.nan
-    spread = np.median(np.abs(known - middle)) if len(known) >= FEWEST_RATERS else 0.0
+    """Return how far out each value is, by median and median deviation; NaN where there are few values."""
+    defined = values[~np.isnan(values)]
+    middle = np.median(defined) if len(defined) else np.nan
+    spread = np.median(np.abs(defined - middle)) if len(defined) >= FEWEST_RATERS else 0.0
     # .6745 makes the median deviation of a normal distribution its standard deviation.
     scores: Floats = 0.6745 * (values - middle) / spread if spread > 1e-12 else np.full(len(values), np.nan)
     return scores
@@ -446,9 +444,9 @@ class LongRatings:
         return int((np.bincount(self.units) > 1).sum())
 
     def krippendorff(self, *, first: int | None = None) -> Coefficient:
-        """Krippendorff's alpha of the first ratings, or of all.
+        """Return Krippendorff's alpha of the first ratings, or of all.
 
-        Alpha does not depend on who gave a rating, so each unit's ratings are moved to its first columns.
+        Alpha does not depend on the rater, so each unit's ratings are moved to its first columns.
         """
         order = np.argsort(self.units[:first], kind="stable")
         units, numbers = self.units[order], self.numbers[order]
@@ -468,17 +466,17 @@ class LongRatings:
             means = (total[self.units] - numbers)[shared] / others[shared]
         names, rater = np.unique(self.raters, return_inverse=True)
         raters = []
-        for name, mine, ours in zip(
-            names.tolist(), _by_group(rater), _by_group(rater[shared], len(names)), strict=True
-        ):
+        groups = zip(names.tolist(), _by_group(rater), _by_group(rater[shared], len(names)), strict=True)
+        for name, own, comparable in groups:
             if self.level == "nominal":
-                distance = float(apart[ours].mean()) if len(ours) else math.nan
-                raters.append(Rater(name, len(mine), len(ours), distance=distance))
+                distance = float(apart[comparable].mean()) if len(comparable) else math.nan
+                raters.append(Rater(name, len(own), len(comparable), distance=distance))
             else:
-                raters.append(against_others(name, numbers[mine], numbers[shared][ours], means[ours]))
-        return mark_outliers(raters)
+                comparison = numbers[shared][comparable], means[comparable]
+                raters.append(_compare_with_others(name, numbers[own], *comparison))
+        return _mark_outliers(raters)
 
 
 def _by_group(group: npt.NDArray[np.intp], count: int = 0) -> list[npt.NDArray[np.intp]]:
-    """The positions of each group's members, in their order."""
+    """Return the positions of each group's members, in their order."""
     return np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group, minlength=count))[:-1])

@@ -8,7 +8,7 @@ Undefined (a constant, fewer than two units) is NaN, never 0.
 Pairwise accuracy answers a related question: of all pairs of outputs, how many does the metric order as people do, ties
 included? Kendall's tau punishes a metric that can tie where people tie. Following Deutsch, Foster and Freitag (2023,
 "Ties Matter"), a pair counts as right when both order it the same way or both call it a tie, and a metric that never
-ties is given the threshold below which its differences count as ties that suits it best (tie calibration).
+ties gets the threshold below which its differences count as ties that suits it best (tie calibration).
 
 Whether one metric correlates better with people than another is a question about two correlations with the same
 ratings on the same outputs. They depend on each other, so the tests at the end of this module take that into account.
@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
-from plainly.stats.resample import Estimate, Floats, Ints, Resampler, middle, ratio, sum_by_group
+from plainly.stats.resample import Estimate, Floats, Ints, Resampler, middle_interval, ratio, sum_by_group
 
 Kind = Literal["pearson", "spearman", "kendall"]
 Alternative = Literal["two-sided", "greater", "less"]
@@ -37,9 +37,9 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True)
 class Correlation:
-    """One correlation and the p-value of none: the textbook's, which takes all units for independent, and from draws.
+    """One correlation and its p-values: the textbook's, which treats all units as independent, and one from draws.
 
-    ``p_drawn`` knows of groups: several outputs for one source say less than as many for different sources.
+    ``p_drawn`` respects groups: several outputs for one source are less evidence than as many for different sources.
     """
 
     estimate: Estimate
@@ -52,20 +52,20 @@ class Correlation:
 
     @property
     def p(self) -> float:
-        """The p-value to go by: from the draws where there are any."""
+        """The p-value to report: from the draws where there are any."""
         return self.p_value if np.isnan(self.p_drawn) else self.p_drawn
 
 
 def correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, kind: Kind = "pearson") -> float:
-    """The correlation of two lists of numbers; pairs in which one is NaN are left out."""
+    """Return the correlation of two lists of numbers; pairs in which one is NaN are left out."""
     left, right, _ = _pairs(x, y)
-    return float(weighted(left, right, np.ones((1, len(left))), kind=kind)[0])
+    return float(weighted_correlation(left, right, np.ones((1, len(left))), kind=kind)[0])
 
 
 def p_value(
     x: npt.ArrayLike, y: npt.ArrayLike, *, kind: Kind = "pearson", alternative: Alternative = "two-sided"
 ) -> float:
-    """The probability of a correlation this far from 0 if there is none: Student's t with n − 2 degrees of freedom.
+    """Return the probability of a correlation this far from 0 by chance: Student's t with n − 2 degrees of freedom.
 
     Kendall's is exact for few units without ties, and by the normal approximation otherwise.
     """
@@ -81,16 +81,15 @@ def p_value(
 
 
 def t_test(correlation: float, *, df: int, alternative: Alternative = "two-sided") -> float:
-    """p-value of a correlation with ``df`` degrees of freedom: n − 2, less one for each variable held fixed."""
+    """Return the p-value of a correlation with ``df`` degrees of freedom: n − 2, less one for each fixed variable."""
     from scipy.special import stdtr
 
     if df < 1 or np.isnan(correlation):
         return float("nan")
-    bounded = min(1.0, max(-1.0, correlation))
-    # A perfect correlation may fall short of 1 by the last bit.
-    t = np.inf * np.sign(bounded) if abs(bounded) > 1 - 1e-14 else bounded * np.sqrt(df / (1 - bounded**2))
-    below = float(stdtr(df, t)) if np.isfinite(t) else float(t > 0)
-    above = float(stdtr(df, -t)) if np.isfinite(t) else float(t < 0)
+    # A perfect correlation may fall short of 1 by the last bit, or exceed it.
+    is_perfect = abs(correlation) > 1 - 1e-14
+    t = np.copysign(np.inf, correlation) if is_perfect else correlation * np.sqrt(df / (1 - correlation**2))
+    below, above = float(stdtr(df, t)), float(stdtr(df, -t))
     return {"two-sided": min(1.0, 2 * min(below, above)), "greater": above, "less": below}[alternative]
 
 
@@ -102,46 +101,45 @@ def correlate(
     groups: Sequence[str] | None = None,
     sampling: Sampling | None = Sampling(),
 ) -> Correlation:
-    """The correlation with a bootstrap interval. ``groups`` are drawn whole: all outputs of one source go together."""
-    left, right, kept = _pairs(x, y)
-    names = None if groups is None else tuple(compress(groups, kept))
-    weights = draws(len(left), groups=names, sampling=sampling)
-    value = correlation(left, right, kind=kind)
-    drawn = weighted(left, right, weights, kind=kind) if len(weights) else np.empty(0)
+    """Return the correlation with a bootstrap interval. Whole ``groups`` are drawn: all outputs of one source."""
+    left, right, usable = _pairs(x, y)
+    names = None if groups is None else tuple(compress(groups, usable))
+    values = weighted_correlation(left, right, draw_weights(len(left), groups=names, sampling=sampling), kind=kind)
     unit = "units" if groups is None else "groups"
-    estimate = percentile(value, drawn, sampling=sampling, n=len(left), unit=unit)
-    return Correlation(estimate, p_value(left, right, kind=kind), drawn_p_value(drawn))
+    value = correlation(left, right, kind=kind)
+    estimate = percentile_interval(value, values, sampling=sampling, n=len(left), unit=unit)
+    return Correlation(estimate, p_value(left, right, kind=kind), drawn_p_value(values))
 
 
-def drawn_p_value(drawn: Floats) -> float:
-    """Two-sided: how rarely the draws lie on the other side of 0, counted so that it is never 0 itself."""
-    defined = drawn[~np.isnan(drawn)]
+def drawn_p_value(values: Floats) -> float:
+    """Return the two-sided p-value from how few draws lie on the other side of 0; it is never 0 itself."""
+    defined = values[~np.isnan(values)]
     if not len(defined):
         return float("nan")
     rarer = min(int(np.sum(defined <= 0)), int(np.sum(defined >= 0)))
     return min(1.0, 2 * (rarer + 1) / (len(defined) + 1))
 
 
-def draws(n: int, *, groups: Sequence[str] | None = None, sampling: Sampling | None = Sampling()) -> Floats:
-    """Bootstrap weights (resamples, n); units of a group are drawn together. Without sampling there are none."""
+def draw_weights(n: int, *, groups: Sequence[str] | None = None, sampling: Sampling | None = Sampling()) -> Floats:
+    """Return bootstrap weights (resamples, n); units of a group are drawn together. Without sampling there are none."""
     if sampling is None or not n:
         return np.empty((0, n))
     together = None if groups is None else tuple(groups)
     return Resampler(n=n, resamples=sampling.resamples, seed=sampling.seed, groups=together).item_weights()
 
 
-def percentile(value: float, drawn: Floats, *, sampling: Sampling | None, n: int, unit: str) -> Estimate:
-    """An Estimate from the values of draws; those undefined are left out and said so."""
+def percentile_interval(value: float, values: Floats, *, sampling: Sampling | None, n: int, unit: str) -> Estimate:
+    """Return an Estimate from the values of draws; undefined values are left out, and its method says how many."""
     settings = sampling or Sampling()
-    defined = drawn[~np.isnan(drawn)]
-    low, high = middle(defined if not np.isnan(value) else defined[:0], settings)
-    lost = f", {len(drawn) - len(defined)} undefined" if len(defined) < len(drawn) else ""
-    method = f"bootstrap-percentile over {unit}, {len(drawn)} draws{lost}"
+    defined = values[~np.isnan(values)]
+    low, high = middle_interval(defined if not np.isnan(value) else defined[:0], settings)
+    lost = f", {len(values) - len(defined)} undefined" if len(defined) < len(values) else ""
+    method = f"bootstrap-percentile over {unit}, {len(values)} draws{lost}"
     return Estimate(value, low, high, settings.level, n, method)
 
 
-def over_units(value: float, *, kind: Kind, n: int, level: float, unit: str) -> Estimate:
-    """An Estimate of a correlation between n units that are themselves a sample, by Fisher's z.
+def fisher_interval(value: float, *, kind: Kind, n: int, level: float, unit: str) -> Estimate:
+    """Return an Estimate of a correlation between n units that are themselves a sample, by Fisher's z.
 
     Variances of z are those of Bonett and Wright (2000); Kendall's is Fieller, Hartley and Pearson's (1957). A perfect
     correlation has no interval.
@@ -158,9 +156,9 @@ def over_units(value: float, *, kind: Kind, n: int, level: float, unit: str) -> 
 
 
 def permutation_p_value(x: Floats, y: Floats, *, kind: Kind, permutations: int, rng: np.random.Generator) -> float:
-    """Two-sided p-value that x and y are unrelated: y is put in other orders, all of them where they are few enough.
+    """Return the two-sided p-value of a permutation test: all orders of y where they are few enough, else random ones.
 
-    Nothing is assumed of how the numbers are spread, only that each unit could have had any of the values.
+    It assumes nothing about the distribution, only that each unit could have had any of the values.
     """
     from itertools import permutations as orders
     from math import factorial
@@ -172,18 +170,17 @@ def permutation_p_value(x: Floats, y: Floats, *, kind: Kind, permutations: int, 
     exact = n < 13 and factorial(n) <= permutations
     in_order = np.tile(np.arange(n), (1 if exact else permutations, 1))
     order = np.array(list(orders(range(n)))) if exact else rng.permuted(in_order, axis=1)
-    drawn = rowwise(right[order], left, kind=kind)
-    extreme = int(np.sum(np.abs(drawn) >= abs(value) - 1e-12))
+    extreme = int(np.sum(np.abs(rowwise(right[order], left, kind=kind)) >= abs(value) - 1e-12))
     return extreme / len(order) if exact else (1 + extreme) / (1 + permutations)
 
 
-def weighted(x: Floats, y: Floats, weights: Floats, *, kind: Kind = "pearson") -> Floats:
-    """The correlation under each row of ``weights`` (whole numbers: how often each unit counts)."""
+def weighted_correlation(x: Floats, y: Floats, weights: Floats, *, kind: Kind = "pearson") -> Floats:
+    """Return the correlation under each row of ``weights`` (whole numbers: how often each unit counts)."""
     if kind not in KINDS:
         raise BadInput(f"A correlation is {', '.join(KINDS)}; not {kind!r}.")
     if x.shape != y.shape or weights.shape[1:] != x.shape:
         raise BadInput(f"Correlations need two lists of one length; got {x.shape}, {y.shape} and {weights.shape}.")
-    if not len(x):
+    if not weights.size:
         return np.full(len(weights), np.nan)
     if kind == "pearson":
         return _weighted_pearson(x, y, weights)
@@ -193,16 +190,16 @@ def weighted(x: Floats, y: Floats, weights: Floats, *, kind: Kind = "pearson") -
 
 
 def weighted_ranks(values: Floats, weights: Floats) -> Floats:
-    """The rank of each value in the sample that each row of weights stands for, (draws, n); ties share their mean."""
+    """Return the rank of each value in the sample of each row of weights, (draws, n); ties share their mean."""
     counts, place = _tied_weights(values, weights)
     return np.asarray(np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, place]
 
 
 def partial(x: npt.ArrayLike, y: npt.ArrayLike, fixed: npt.ArrayLike, *, weights: Floats | None = None) -> Floats:
-    """Correlation of what is left of x and y when ``fixed`` has predicted them, under each row of weights or once."""
+    """Return the correlation of what ``fixed`` leaves unexplained of x and y, under each row of weights or once."""
     columns = np.column_stack([np.asarray(x, float), np.asarray(y, float), np.asarray(fixed, float)])
     if np.isnan(columns).any():
-        raise BadInput("A partial correlation needs every value of every unit; leave out those with gaps first.")
+        raise BadInput("A partial correlation needs every value of every unit; leave out units with gaps first.")
     weights = np.ones((1, len(columns))) if weights is None else weights
     centred = columns - columns.mean(axis=0)
     total, sums = weights.sum(axis=1)[:, None, None], weights @ centred
@@ -213,17 +210,17 @@ def partial(x: npt.ArrayLike, y: npt.ArrayLike, fixed: npt.ArrayLike, *, weights
     usable: npt.NDArray[np.bool_] = np.all(scale > 1e-9, axis=1)
     safe = np.where(usable[:, None], scale, 1.0)
     among = covariances / (safe[:, :, None] * safe[:, None, :])
-    held = among[:, 2:, 2:]
+    controls = among[:, 2:, 2:]
     # A variable that the others determine leaves nothing to correlate.
-    usable &= np.linalg.cond(held) < 1e12
-    held = np.where(usable[:, None, None], held, np.eye(k - 2))
-    left = among[:, :2, :2] - among[:, :2, 2:] @ np.linalg.solve(held, among[:, 2:, :2])
+    usable &= np.linalg.cond(controls) < 1e12
+    controls = np.where(usable[:, None, None], controls, np.eye(k - 2))
+    left = among[:, :2, :2] - among[:, :2, 2:] @ np.linalg.solve(controls, among[:, 2:, :2])
     usable &= (left[:, 0, 0] > 1e-12) & (left[:, 1, 1] > 1e-12)
     return np.where(usable, ratio(left[:, 0, 1], np.sqrt(np.abs(left[:, 0, 0] * left[:, 1, 1]))), np.nan)
 
 
 def rowwise(x: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
-    """The correlation of each row of x with the same row of y (or with y, if that is one list)."""
+    """Return the correlation of each row of x with the same row of y (or with y, if that is one list)."""
     y = np.broadcast_to(y, x.shape)
     if kind == "kendall":
         left, right = np.triu_indices(x.shape[1], 1)
@@ -242,7 +239,7 @@ def rowwise(x: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
         undefined = np.isnan(x + y).any(axis=1, keepdims=True)
         x = np.where(undefined, np.nan, rankdata(x, axis=1))
         y = np.where(undefined, np.nan, rankdata(y, axis=1))
-    # Less the first column before the mean: a constant row is then exactly 0, not the noise of its mean.
+    # Subtract the first column before the mean: a constant row is then exactly 0, not rounding noise.
     x, y = x - x[:, :1], y - y[:, :1]
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
     spread = np.sqrt((x**2).sum(axis=1)) * np.sqrt((y**2).sum(axis=1))
@@ -261,14 +258,14 @@ def _weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
         sxx, syy = (weights * x * x).sum(axis=1), (weights * y * y).sum(axis=1)
         sxy = (weights * x * y).sum(axis=1)
     vx, vy = sxx - ratio(sx * sx, total), syy - ratio(sy * sy, total)
-    # Rounding leaves a trace of variance in a constant; relative to the squares it is nothing.
+    # Rounding leaves a trace of variance in a constant, which is tiny relative to the squares.
     flat = (vx <= 1e-13 * sxx) | (vy <= 1e-13 * syy)
     values = np.where(flat, np.nan, ratio(sxy - ratio(sx * sy, total), np.sqrt(np.abs(vx)) * np.sqrt(np.abs(vy))))
     return np.clip(values, -1.0, 1.0)
 
 
 def _weighted_tau(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """tau-b: (concordant − discordant) / √(pairs not tied in x · pairs not tied in y), Kendall 1945."""
+    """Return tau-b: (concordant − discordant) / √(pairs not tied in x · pairs not tied in y), Kendall 1945."""
     n = len(x)
     concord = np.zeros(len(weights))
     step = max(1, _BLOCK // n)
@@ -282,7 +279,7 @@ def _weighted_tau(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 
 def _tied_weights(values: Floats, weights: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """The weight of each distinct value under each row of weights, in rising order, and each value's place there."""
+    """Return the weight of each distinct value, in ascending order, for each row of weights; and each value's place."""
     _, place = np.unique(values, return_inverse=True)
     order = np.argsort(place, kind="stable")
     starts = np.flatnonzero(np.diff(place[order], prepend=-1))
@@ -290,12 +287,12 @@ def _tied_weights(values: Floats, weights: Floats) -> tuple[Floats, npt.NDArray[
 
 
 def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """Two lists without the units in which one is NaN, and which units were kept."""
+    """Return two lists without the units in which one is NaN, and a mask of the other units."""
     left, right = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if left.ndim != 1 or left.shape != right.shape:
         raise BadInput(f"A correlation needs two lists of one length; got shapes {left.shape} and {right.shape}.")
-    kept = ~(np.isnan(left) | np.isnan(right))
-    return left[kept], right[kept], kept
+    usable = ~(np.isnan(left) | np.isnan(right))
+    return left[usable], right[usable], usable
 
 
 _MOST_PAIRS = 8_000_000
@@ -303,7 +300,7 @@ _MOST_PAIRS = 8_000_000
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Pairwise accuracy, and the largest difference of metric scores that was taken for a tie."""
+    """Pairwise accuracy, and the largest difference of metric scores that counts as a tie."""
 
     estimate: Estimate
     threshold: float
@@ -318,56 +315,51 @@ def pairwise_accuracy(
     calibrate: bool = True,
     sampling: Sampling | None = Sampling(),
 ) -> Accuracy:
-    """The share of pairs within each group (or of all pairs) that the metric orders as people do.
+    """Return the share of pairs within each group (or of all pairs) that the metric orders as people do.
 
     Groups count the same, however many pairs they have, as in translation's metrics tasks. Intervals draw groups, or
     units where there are none, and keep the threshold found on all the data.
     """
-    scores, ratings = np.asarray(metric, dtype=float), np.asarray(human, dtype=float)
-    kept = ~(np.isnan(scores) | np.isnan(ratings))
+    scores, ratings, usable = _pairs(metric, human)
     names = np.zeros(len(scores), dtype=np.int64)
     if groups is not None:
-        names = np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
-    scores, ratings, names = scores[kept], ratings[kept], names[kept]
+        names = np.unique(np.array(groups, dtype=str), return_inverse=True)[1][usable]
     left, right = _pairs_within(names)
     if not len(left):
-        undefined, level = float("nan"), (sampling or Sampling()).level
-        return Accuracy(Estimate(undefined, undefined, undefined, level, 0, "no pairs"), undefined, 0)
-    apart, wanted = scores[left] - scores[right], np.sign(ratings[left] - ratings[right])
+        nan, level = float("nan"), (sampling or Sampling()).level
+        return Accuracy(Estimate(nan, nan, nan, level, 0, "no pairs"), nan, 0)
+    apart, truth = scores[left] - scores[right], np.sign(ratings[left] - ratings[right])
     of_group = names[left]
     size = np.bincount(of_group)
     share = 1 / (size[of_group] * np.count_nonzero(size))
-    threshold = _calibrated(np.abs(apart), wanted, np.sign(apart), share) if calibrate else 0.0
-    right_order = np.where(np.abs(apart) <= threshold, wanted == 0, np.sign(apart) == wanted).astype(float)
-    value = float(right_order @ share)
+    threshold = _calibrate(np.abs(apart), truth, np.sign(apart), share) if calibrate else 0.0
+    right_order = np.where(np.abs(apart) <= threshold, truth == 0, np.sign(apart) == truth).astype(float)
     if groups is None:
-        weights = draws(len(scores), sampling=sampling)
-        drawn = _drawn_units(right_order, left, right, weights)
+        values = _accuracy_of_draws(right_order, left, right, draw_weights(len(scores), sampling=sampling))
     else:
         means = np.bincount(of_group, right_order, minlength=len(size))[size > 0] / size[size > 0]
-        weights = draws(len(means), sampling=sampling)
-        drawn = weights @ means / len(means)
+        values = draw_weights(len(means), sampling=sampling) @ means / len(means)
     unit = "units" if groups is None else "groups"
-    estimate = percentile(value, drawn, sampling=sampling, n=len(scores), unit=unit)
+    estimate = percentile_interval(float(right_order @ share), values, sampling=sampling, n=len(scores), unit=unit)
     return Accuracy(estimate, threshold, len(left))
 
 
-def _calibrated(apart: Floats, wanted: Floats, order: Floats, share: Floats) -> float:
-    """The threshold that makes most pairs right: sort pairs by distance and count as it sweeps over them."""
+def _calibrate(apart: Floats, truth: Floats, order: Floats, share: Floats) -> float:
+    """Return the threshold that makes most pairs right: sort pairs by distance and sweep over them."""
     by_distance = np.argsort(apart, kind="stable")
     distance = apart[by_distance]
-    tied = np.cumsum((wanted[by_distance] == 0) * share[by_distance])
-    agree = ((order == wanted) & (order != 0))[by_distance] * share[by_distance]
-    right = tied + agree.sum() - np.cumsum(agree)
-    # Only where the next pair is farther apart does the threshold part them.
+    ties = np.cumsum((truth[by_distance] == 0) * share[by_distance])
+    agree = ((order == truth) & (order != 0))[by_distance] * share[by_distance]
+    right = ties + agree.sum() - np.cumsum(agree)
+    # A threshold separates two neighbouring pairs only where their distances differ.
     last = np.append(np.flatnonzero(np.diff(distance) > 0), len(distance) - 1)
     best = last[np.argmax(right[last])]
-    at_zero = float(((wanted == 0) & (apart == 0)) @ share + agree.sum())
+    at_zero = float(((truth == 0) & (apart == 0)) @ share + agree.sum())
     return float(distance[best]) if right[best] > at_zero + 1e-15 else 0.0
 
 
 def _pairs_within(names: Ints) -> Ints:
-    """The places of both members of every pair within a group: (2, pairs)."""
+    """Return the places of both members of every pair within a group: (2, pairs)."""
     sizes = np.bincount(names)
     total = int((sizes * (sizes - 1) // 2).sum())
     if total > _MOST_PAIRS:
@@ -378,19 +370,18 @@ def _pairs_within(names: Ints) -> Ints:
     return np.concatenate([group[np.stack(np.triu_indices(len(group), 1))] for group in groups], axis=1)
 
 
-def _drawn_units(right_order: Floats, left: Ints, right: Ints, weights: Floats) -> Floats:
-    """Accuracy in each draw; a unit drawn twice makes no pair with itself."""
+def _accuracy_of_draws(right_order: Floats, left: Ints, right: Ints, weights: Floats) -> Floats:
+    """Return the accuracy of each draw; a unit that is drawn twice does not pair with itself."""
     n = weights.shape[1]
     table = np.zeros((n, n))
     table[left, right] = right_order
-    counted = (weights @ table * weights).sum(axis=1)
-    possible = (weights.sum(axis=1) ** 2 - (weights**2).sum(axis=1)) / 2
-    return ratio(counted, possible)
+    right_pairs = (weights @ table * weights).sum(axis=1)
+    return ratio(right_pairs, (weights.sum(axis=1) ** 2 - (weights**2).sum(axis=1)) / 2)
 
 
 @dataclass(frozen=True)
 class CorrelationDifference:
-    """The difference of two dependent correlations and the two-sided p-value that there is none."""
+    """The difference of two dependent correlations and its two-sided p-value."""
 
     first: float
     second: float
@@ -403,17 +394,17 @@ class CorrelationDifference:
         return self.first - self.second
 
     @property
-    def untested(self) -> CorrelationDifference:
+    def without_p_value(self) -> CorrelationDifference:
         """The same without a p-value, where there are too few units for one."""
         return replace(self, p_value=float("nan"))
 
 
-def williams(human: Floats, first: Floats, second: Floats) -> CorrelationDifference:
-    """Williams' test (1959) of two correlations that share a variable, two-sided (Graham and Baldwin 2014, Eq. 2)."""
+def williams_test(human: Floats, first: Floats, second: Floats) -> CorrelationDifference:
+    """Test two correlations that share a variable, two-sided: Williams (1959; Graham and Baldwin 2014, Eq. 2)."""
     from scipy.special import stdtr
 
-    kept = ~np.isnan([human, first, second]).any(axis=0)
-    human, first, second, n = human[kept], first[kept], second[kept], int(kept.sum())
+    usable = ~np.isnan([human, first, second]).any(axis=0)
+    human, first, second, n = human[usable], first[usable], second[usable], int(usable.sum())
     r1, r2, between = correlation(human, first), correlation(human, second), correlation(first, second)
     p = float("nan")
     if n >= 4 and not np.isnan([r1, r2, between]).any():
@@ -425,7 +416,7 @@ def williams(human: Floats, first: Floats, second: Floats) -> CorrelationDiffere
     return CorrelationDifference(r1, r2, p, "williams", n)
 
 
-def exchange(
+def exchange_test(
     human: Floats,
     first: Floats,
     second: Floats,
@@ -435,7 +426,7 @@ def exchange(
     groups: Sequence[str] | None = None,
     unit: str = "items",
 ) -> CorrelationDifference:
-    """Were the two metrics interchangeable? A permutation test of Pearson's correlations, two-sided.
+    """Test whether two metrics are interchangeable: a two-sided permutation test of Pearson's correlations.
 
     Both metrics' scores are standardised and exchanged for whole ``groups`` (all outputs of one item), or for each unit
     (a system's score): PERM-INPUT and PERM-SYS of Deutsch et al. (2021). All 2^k ways are tried where they are no more
@@ -443,30 +434,30 @@ def exchange(
     """
     if permutations < 1:
         raise BadInput(f"The number of permutations must be at least 1, not {permutations}.")
-    kept = ~np.isnan([human, first, second]).any(axis=0)
-    human, first, second, n = human[kept], first[kept], second[kept], int(kept.sum())
-    names = np.arange(n) if groups is None else np.array(groups, dtype=str)[kept]
+    usable = ~np.isnan([human, first, second]).any(axis=0)
+    human, first, second, n = human[usable], first[usable], second[usable], int(usable.sum())
+    names = np.arange(n) if groups is None else np.array(groups, dtype=str)[usable]
     of_group = np.unique(names, return_inverse=True)[1]
     k = int(of_group.max(initial=-1)) + 1
     exact = k < 60 and 2**k <= permutations
-    swapped = np.arange(2**k)[:, None] >> np.arange(k) & 1 if exact else rng.integers(2, size=(permutations, k))
-    test = f"permute-{unit}, pearson, {'all ' if exact else ''}{len(swapped)} permutations"
+    swaps = np.arange(2**k)[:, None] >> np.arange(k) & 1 if exact else rng.integers(2, size=(permutations, k))
+    test = f"permute-{unit}, pearson, {'all ' if exact else ''}{len(swaps)} permutations"
     r1, r2 = correlation(human, first), correlation(human, second)
     if n < 2 or np.isnan([r1, r2]).any():
         return CorrelationDifference(r1, r2, float("nan"), test, n)
     # Sums for each group that make up a correlation, of the one metric's scores and what the other's would change.
-    scaled = (ratio(values - values.mean(), values.std()) for values in (first, second))
-    parts = [np.stack([x * (human - human.mean()), x, x * x], axis=1) for x in scaled]
-    mine, others = (sum_by_group(part, list(map(str, of_group))) for part in parts)
-    exchanged = swapped.astype(float) @ (others - mine)
-    drawn = _from_sums(mine.sum(axis=0) + exchanged, n) - _from_sums(others.sum(axis=0) - exchanged, n)
-    observed = abs(_from_sums(mine.sum(axis=0), n) - _from_sums(others.sum(axis=0), n))
-    extreme = int(np.sum(np.abs(drawn) >= observed - 1e-9))
-    p = extreme / len(swapped) if exact else (1 + extreme) / (1 + permutations)
+    standard_scores = (ratio(values - values.mean(), values.std()) for values in (first, second))
+    parts = [np.stack([x * (human - human.mean()), x, x * x], axis=1) for x in standard_scores]
+    own, other = (sum_by_group(part, list(map(str, of_group))) for part in parts)
+    change = swaps.astype(float) @ (other - own)
+    differences = _from_sums(own.sum(axis=0) + change, n) - _from_sums(other.sum(axis=0) - change, n)
+    observed = abs(_from_sums(own.sum(axis=0), n) - _from_sums(other.sum(axis=0), n))
+    extreme = int(np.sum(np.abs(differences) >= observed - 1e-9))
+    p = extreme / len(swaps) if exact else (1 + extreme) / (1 + permutations)
     return CorrelationDifference(r1, r2, p, test, n)
 
 
 def _from_sums(sums: Floats, n: int) -> Floats:
-    """Correlations with the ratings but for the ratings' own spread, which is the same for all."""
+    """Return correlations with the ratings up to the ratings' own spread, which is the same for all."""
     product, total, squares = np.moveaxis(sums, -1, 0)
     return ratio(product, np.sqrt(np.maximum(squares - total**2 / n, 0)), undefined=0.0)

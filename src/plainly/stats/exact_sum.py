@@ -1,4 +1,4 @@
-"""Sums that do not depend on who added what to what: the same corpus gives the same score however it was divided.
+"""Sums that do not depend on the order of addition: the same corpus gives the same score however it was divided.
 
 Adding floating-point numbers in another order changes the last digits. Here every number is first rounded to a whole
 multiple of 2⁻⁵⁶, item by item, and whole numbers are added, so that any partition gives the same total to the last bit.
@@ -18,7 +18,7 @@ from plainly.core.metric import Floats
 
 Bins = npt.NDArray[np.int64]
 
-# Items are put into bins by a hash of their id, and intervals are drawn over bins: see docs/scale.md.
+# Items are assigned to bins by a hash of their id, and intervals are drawn over bins: see docs/scale.md.
 BIN_BITS = 13
 BINS = 1 << BIN_BITS
 
@@ -29,7 +29,7 @@ _LARGEST = 2.0**32  # below it, the whole numbers of a batch of a million items 
 
 @dataclass(frozen=True)
 class ExactSum:
-    """The sum of rows: whole multiples of 2⁻⁵⁶, and apart from them what cannot be such (infinite, above 2³²)."""
+    """The sum of rows: whole multiples of 2⁻⁵⁶, and separately the values that are too large (infinite, above 2³²)."""
 
     units: tuple[int, ...]
     rest: tuple[float, ...]
@@ -37,13 +37,12 @@ class ExactSum:
     @classmethod
     def of(cls, rows: Floats) -> ExactSum:
         fits = np.abs(rows) < _LARGEST
-        everything = bool(fits.all())
-        scaled = (rows if everything else np.where(fits, rows, 0.0)) * 2.0**_HIGH_BITS
-        high = np.rint(scaled)
-        # The difference is exact: both stand on the grid of the larger.
-        low = np.rint((scaled - high) * 2.0**_LOW_BITS)
+        all_fit = bool(fits.all())
+        multiples = (rows if all_fit else np.where(fits, rows, 0.0)) * 2.0**_HIGH_BITS
+        high = np.rint(multiples)
+        low = np.rint((multiples - high) * 2.0**_LOW_BITS)  # the difference is exact
         highs, lows = (part.astype(np.int64).sum(axis=0).tolist() for part in (high, low))
-        rest = [0.0] * rows.shape[1] if everything else np.where(fits, 0.0, rows).sum(axis=0).tolist()
+        rest = [0.0] * rows.shape[1] if all_fit else np.where(fits, 0.0, rows).sum(axis=0).tolist()
         return cls(tuple((h << _LOW_BITS) + low for h, low in zip(highs, lows, strict=True)), tuple(rest))
 
     @classmethod
@@ -57,19 +56,19 @@ class ExactSum:
         )
 
     def to_floats(self) -> Floats:
-        """The totals; each is the nearest floating-point number to the exact sum."""
+        """Return the totals; each is the nearest floating-point number to the exact sum."""
         one = 1 << (_HIGH_BITS + _LOW_BITS)
         return np.array([units / one + rest for units, rest in zip(self.units, self.rest, strict=True)])
 
 
 @dataclass
-class Binned:
-    """Rows added up by bin: all that intervals and paired tests need to know of a billion items."""
+class BinnedSum:
+    """Rows summed by bin: all that intervals and paired tests need of a billion items."""
 
     rows: Floats = field(repr=False)  # (BINS, k)
 
     @classmethod
-    def zero(cls, width: int) -> Binned:
+    def zero(cls, width: int) -> BinnedSum:
         return cls(np.zeros((BINS, width)))
 
     def add(self, rows: Floats, order: BinOrder) -> None:
@@ -90,19 +89,18 @@ class BinOrder:
     def of(cls, keys: Sequence[str]) -> BinOrder:
         bins = bins_of(keys)
         items = np.argsort(bins, kind="stable")
-        ordered = bins[items]
-        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(ordered) else items
-        return cls(items, ordered[starts], starts)
+        ascending = bins[items]
+        starts = np.flatnonzero(np.diff(ascending, prepend=-1))
+        return cls(items, ascending[starts], starts)
 
 
 def bins_of(keys: Sequence[str]) -> Bins:
-    """The bin of each key: the same on every machine, whatever stands beside it."""
-    mixed = np.fromiter(
-        (zlib.crc32(key.encode("utf-8", "surrogatepass")) for key in keys), dtype=np.uint64, count=len(keys)
-    )
-    # A checksum of neighbouring ids is neighbourly; the finaliser of splitmix64 scatters it.
+    """Return the bin of each key, which is the same on every machine and in every batch."""
+    checksums = (zlib.crc32(key.encode("utf-8", "surrogatepass")) for key in keys)
+    state = np.fromiter(checksums, dtype=np.uint64, count=len(keys))
+    # Similar ids have similar checksums; the finaliser of splitmix64 scatters them.
     with np.errstate(over="ignore"):
-        mixed = (mixed + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed ^= mixed >> np.uint64(31)
-    return (mixed >> np.uint64(64 - BIN_BITS)).astype(np.int64)
+        state = (state + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        state ^= state >> np.uint64(31)
+    return (state >> np.uint64(64 - BIN_BITS)).astype(np.int64)

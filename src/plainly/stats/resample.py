@@ -22,8 +22,8 @@ Score = Callable[[Floats], Floats]
 
 Weights = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
-# Weights are made and used in chunks of at most this many numbers, so that a million items need no terabyte; chunks of
-# few items are smaller, to stay in the processor's cache.
+# Weights are made and used in chunks of at most this many numbers, so that a million items fit in memory; chunks of few
+# items are smaller, to stay in the processor's cache.
 CHUNK = 8_000_000
 _CACHED = 50_000
 # Whole numbers below this are exact in single precision, in which sums take half the time.
@@ -56,7 +56,7 @@ class Estimate:
         return format(self, ".2f")
 
     def record(self) -> dict[str, Any]:
-        """The estimate in JSON and in records, where its level is called confidence."""
+        """Return the estimate as JSON and tables have it: its level is called confidence."""
         return {"confidence" if name == "level" else name: value for name, value in asdict(self).items()}
 
 
@@ -64,7 +64,7 @@ class Estimate:
 class Resampler:
     """Bootstrap draws over units: items, or whole groups of items; the same for every metric, system and process."""
 
-    name: ClassVar[str] = "bootstrap"  # and ``unit``: what draws are called and what they draw, in words
+    name: ClassVar[str] = "bootstrap"  # in the description of an interval, as is ``unit``
     n: int
     resamples: int
     seed: int
@@ -79,22 +79,22 @@ class Resampler:
         return "items" if self.groups is None else "groups"
 
     def units(self, rows: Floats) -> Floats:
-        """Rows of the units that are drawn: the rows themselves, or their sums by group."""
+        """Return the rows of the units that are drawn: the rows themselves, or their sums by group."""
         return sum_by_group(rows, self.groups)
 
     def weights(self, units: int) -> Iterable[Weights]:
-        """How often each unit occurs in each draw, in chunks of draws: (draws, units)."""
+        """Return how often each unit occurs in each draw, in chunks of draws: (draws, units)."""
         make = _cached_weights if units * self.resamples <= CHUNK else _weights
         return make(units, self.resamples, self.seed)
 
     def item_weights(self) -> Floats:
-        """How often each item occurs in each draw, all draws at once: (resamples, n). Groups are drawn whole."""
+        """Return how often each item occurs in each draw, all draws at once: (resamples, n)."""
         member = np.arange(self.n) if self.groups is None else _members(self.groups)
-        drawn = np.concatenate(list(self.weights(int(member.max(initial=-1)) + 1)))
-        return drawn[:, member].astype(np.float64)
+        weights = np.concatenate(list(self.weights(int(member.max(initial=-1)) + 1)))
+        return weights[:, member].astype(np.float64)
 
     def totals(self, tables: Sequence[Floats]) -> list[Floats]:
-        """Summed rows of every draw, (resamples, k) for each table; all tables share the draws."""
+        """Return the summed rows of every draw, (resamples, k) for each table; all tables share the draws."""
         return weighted_sums([self.units(table) for table in tables], self.weights)
 
 
@@ -104,19 +104,19 @@ def _weights(units: int, resamples: int, seed: int) -> Iterator[Weights]:
     offsets = np.arange(step)[:, None] * units
     for start in range(0, resamples, step):
         draws = min(step, resamples - start)
-        chosen = rng.integers(units, size=(draws, units)) if units else np.zeros((draws, 0), dtype=np.int64)
-        chosen += offsets[:draws]
-        yield np.bincount(chosen.ravel(), minlength=draws * units).reshape(draws, units).astype(np.float32)
+        picks = rng.integers(units, size=(draws, units)) if units else np.zeros((draws, 0), dtype=np.int64)
+        picks += offsets[:draws]
+        yield np.bincount(picks.ravel(), minlength=draws * units).reshape(draws, units).astype(np.float32)
 
 
 @lru_cache(maxsize=2)
 def _cached_weights(units: int, resamples: int, seed: int) -> tuple[Weights, ...]:
-    """The same weights, cached for the other systems and metrics."""
+    """Return the weights, cached for the other systems and metrics."""
     return tuple(_weights(units, resamples, seed))
 
 
 def chunk_size(units: int) -> int:
-    """How many draws to make at a time: a multiple of 32 where memory allows it."""
+    """Return how many draws to make at a time: a multiple of 32 where memory allows it."""
     draws = max(64, _CACHED // max(units, 1) // 32 * 32)
     return max(1, min(draws, CHUNK // max(units, 1)))
 
@@ -126,7 +126,7 @@ class PoissonResampler:
     """Poisson bootstrap draws over bins of items, for a corpus too large to hold.
 
     Each bin counts 0, 1, 2 … times, Poisson with mean 1, independently of all others (Chamandy et al. 2012): the total
-    number of items varies a little from draw to draw, which no score that is a ratio of sums notices.
+    number of items varies a little from draw to draw, which does not affect a ratio of sums.
     """
 
     name: ClassVar[str] = "Poisson bootstrap"
@@ -150,32 +150,32 @@ Draws = Resampler | PoissonResampler
 
 
 def variant_totals(variants: Floats, sampling: Sampling, *, units: bool = False) -> Floats:
-    """Summed rows of draws over variants of each unit's row, from (units, variants, k) to (resamples, k).
+    """Sum rows over draws of variants of each unit's row, from (units, variants, k) to (resamples, k).
 
-    Every draw takes one variant of each unit; with ``units``, of as many units drawn with replacement.
+    Every draw has one variant of each unit; with ``units``, of as many units drawn with replacement.
     """
     n, many, width = variants.shape
     flat = variants.reshape(n * many, width)
     rng = np.random.default_rng(sampling.seed)
     step = max(1, CHUNK // max(n * many, 1))
-    drawn = []
+    totals = []
     for start in range(0, sampling.resamples, step):
         draws = min(step, sampling.resamples - start)
         unit = rng.integers(n, size=(draws, n)) if units else np.broadcast_to(np.arange(n), (draws, n))
-        chosen = unit * many + rng.integers(many, size=(draws, n)) + np.arange(draws)[:, None] * (n * many)
-        weights = np.bincount(chosen.ravel(), minlength=draws * n * many).reshape(draws, n * many)
-        drawn.append(weights.astype(np.float64) @ flat)
-    return np.concatenate(drawn)
+        picks = unit * many + rng.integers(many, size=(draws, n)) + np.arange(draws)[:, None] * (n * many)
+        weights = np.bincount(picks.ravel(), minlength=draws * n * many).reshape(draws, n * many)
+        totals.append(weights.astype(np.float64) @ flat)
+    return np.concatenate(totals)
 
 
 def sum_by_group(rows: Floats, groups: Sequence[str] | None) -> Floats:
-    """The rows of each group added up, in the order of the groups' names; the rows themselves without groups."""
+    """Sum the rows of each group, in the order of the groups' names; without groups, return the rows."""
     if groups is None:
         return rows
     member = _members(groups)
-    summed = np.zeros((int(member.max(initial=-1)) + 1, rows.shape[1]))
-    np.add.at(summed, member, rows)
-    return summed
+    sums = np.zeros((int(member.max(initial=-1)) + 1, rows.shape[1]))
+    np.add.at(sums, member, rows)
+    return sums
 
 
 def _members(groups: Sequence[str]) -> npt.NDArray[np.intp]:
@@ -183,17 +183,17 @@ def _members(groups: Sequence[str]) -> npt.NDArray[np.intp]:
 
 
 def weighted_sums(units: Sequence[Floats], weights: Callable[[int], Iterable[Weights]]) -> list[Floats]:
-    """Each table multiplied by the same weights, which are made and used a chunk of draws at a time."""
+    """Multiply each table by the same weights, which are made and used a chunk of draws at a time."""
     if not units:
         return []
     widths = np.cumsum([table.shape[1] for table in units])[:-1]
-    joined = single_if_exact(np.concatenate(units, axis=1))
-    drawn = np.concatenate([chunk @ joined for chunk in weights(len(joined))]).astype(np.float64)
-    return np.split(drawn, widths, axis=1)
+    table = to_single(np.concatenate(units, axis=1))
+    sums = np.concatenate([chunk @ table for chunk in weights(len(table))]).astype(np.float64)
+    return np.split(sums, widths, axis=1)
 
 
-def single_if_exact(table: Floats) -> Weights:
-    """A table in single precision where every sum of its rows is exact in it."""
+def to_single(table: Floats) -> Weights:
+    """Return a table in single precision if every sum of its rows is exact in it."""
     largest = float(np.abs(table).max(initial=0)) * len(table)
     exact = largest < _EXACT and np.array_equal(table, np.rint(table))
     return table.astype(np.float32) if exact else table
@@ -202,16 +202,15 @@ def single_if_exact(table: Floats) -> Weights:
 def interval(
     rows: Floats,
     score: Score,
-    drawn: Floats,
+    draw_totals: Floats,
     *,
     sampling: Sampling,
     unit: str = "items",
     name: str = Resampler.name,
     totals: Floats | None = None,
 ) -> list[Estimate]:
-    """An Estimate for each output of ``score``, from the totals of draws; ``totals`` are those of all units."""
-    values = score(rows.sum(axis=0) if totals is None else totals)
-    draws = score(drawn)
+    """Return an Estimate for each output of ``score``, from the totals of draws; ``totals`` are those of all units."""
+    values, draws = score(rows.sum(axis=0) if totals is None else totals), score(draw_totals)
     tails = np.array([(1 - sampling.level) / 2, (1 + sampling.level) / 2])
     quantiles = np.broadcast_to(tails[:, None], (2, len(values)))
     if sampling.method == "bca":
@@ -224,37 +223,37 @@ def interval(
     ]
 
 
-def middle(draws: Floats, sampling: Sampling) -> tuple[float, float]:
-    """The ends of the middle ``sampling.level`` of the defined draws of a statistic that is no formula over sums."""
+def middle_interval(draws: Floats, sampling: Sampling) -> tuple[float, float]:
+    """Return the ends of the middle ``sampling.level`` of the draws of a statistic that is not a formula over sums."""
     if sampling.method != "percentile":
         raise BadInput(
-            f"A {sampling.method} interval needs a statistic that is a formula over sums; here take percentile."
+            f"A {sampling.method} interval needs a statistic that is a formula over sums. Use percentile here."
         )
     if not len(draws):
         return float("nan"), float("nan")
     tails = np.array([[(1 - sampling.level) / 2], [(1 + sampling.level) / 2]])
-    low, high = _at_quantiles(draws[:, None], tails)[:, 0]
-    return float(low), float(high)
+    low, high = map(float, _at_quantiles(draws[:, None], tails)[:, 0])
+    return low, high
 
 
 def _at_quantiles(draws: Floats, quantiles: Floats) -> Floats:
-    """Each column's quantiles over its defined draws; numpy.quantile imports numpy.ma, a tenth of a command's time."""
-    ordered = np.sort(draws, axis=0)  # undefined draws go last
+    """Return each column's quantiles over its defined draws; numpy.quantile would import numpy.ma, which is slow."""
+    ascending = np.sort(draws, axis=0)  # undefined draws go last
     last = np.maximum((~np.isnan(draws)).sum(axis=0) - 1, 0)
     position = np.clip(quantiles, 0, 1) * last
     below = np.floor(position).astype(np.intp)
-    low, high = (np.take_along_axis(ordered, np.minimum(at, last), axis=0) for at in (below, below + 1))
+    low, high = (np.take_along_axis(ascending, np.minimum(at, last), axis=0) for at in (below, below + 1))
     return np.asarray(low + (high - low) * (position - below))
 
 
 def jackknife(rows: Floats, score: Score) -> Floats:
-    """The score with each row left out once: (n, outputs)."""
+    """Return the score with each row left out once: (n, outputs)."""
     return score(rows.sum(axis=0) - rows)
 
 
 def _bca_quantiles(values: Floats, draws: Floats, left_out: Floats, tails: Floats) -> Floats:
-    """Which quantiles of the draws to take, corrected for bias and acceleration (Efron 1987, Eq. 2.3 and 6.6)."""
-    from statistics import NormalDist  # here, because it takes longer to import than most scores to compute
+    """Return the quantiles of the draws to use, corrected for bias and acceleration (Efron 1987, Eq. 2.3 and 6.6)."""
+    from statistics import NormalDist  # slower to import than most scores are to compute
 
     normal = NormalDist()
     quantiles = np.empty((2, len(values)))
@@ -275,7 +274,7 @@ def _bca_quantiles(values: Floats, draws: Floats, left_out: Floats, tails: Float
 
 
 def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, undefined: float = np.nan) -> Floats:
-    """Division that is undefined, not infinite nor a warning, where the denominator is 0."""
+    """Divide; where the denominator is 0 the ratio is ``undefined``."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float))
     usable = np.abs(bottom) > 1e-12
     quotient: Floats = np.divide(top, bottom, out=np.full(bottom.shape, undefined), where=usable)

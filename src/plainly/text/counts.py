@@ -1,4 +1,4 @@
-"""What readability formulas count in a text, as additive rows: one memo per way of counting."""
+"""Counts for readability formulas, as additive rows: sentences, words, syllables, letters."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -6,17 +6,15 @@ from typing import Literal
 
 import numpy as np
 
-from plainly.core.errors import BadSpec, DataUnavailable, needing
+from plainly.core.errors import BadSpec, DataUnavailable, require_package
 from plainly.text import sentences, syllables
-from plainly.text.arrays import Ints, Ragged
-from plainly.text.chunkindex import ChunkMemo
+from plainly.text.arrays import ChunkMemo, Ints, Ragged
 from plainly.text.languages import language as known_language
 from plainly.text.tokenise import tokens_13a, unbroken
 from plainly.text.words import words
 
-# The columns of the rows that ``count`` gives. Letters and digits make a word's characters; a polysyllable has three
-# syllables or more; a hard word is one that Gunning's fog index calls complex (in English); a long word has more than
-# six letters.
+# The columns of the rows of ``count``. Characters are letters and digits; a polysyllable has three syllables or more; a
+# hard word is one that Gunning's fog index calls complex (in English); a long word has more than six letters.
 COLUMNS = (
     "sentences", "words", "syllables", "letters", "characters", "polysyllables", "hard", "monosyllables", "long",
 )  # fmt: skip
@@ -27,7 +25,7 @@ AnySyllables = Literal["rules", "cmudict", "hyphenation"]
 
 
 def count(texts: Sequence[str], *, split: str = "rules", syllable: str = "rules", language: str = "en") -> Ints:
-    """One row a text, in the order of ``COLUMNS``. ``split`` is how sentences are found: rules or punkt."""
+    """Return one row per text, in the order of ``COLUMNS``. Sentences are found by ``split``: rules or punkt."""
 
     def read(block: Ragged) -> Ints:
         return np.column_stack((sentences.count_chunked(block), block.sums(slice(sentences.FACTS.stop, None))))
@@ -61,29 +59,28 @@ def _memo(syllable: str, language: str) -> ChunkMemo:
 
 
 def syllable_counter(way: str, language: str) -> syllables.Counter:
-    """From a word to its syllables, by rules, by pronunciations (English) or by hyphenation (other languages)."""
-    if way == "hyphenation" or (way == "rules" and language != "en"):
-        return syllables.by_rules(language) if way == "rules" else syllables.by_hyphenation(language)
+    """Return a counter of syllables: by rules, by pronunciations (English) or by hyphenation (other languages)."""
+    if way == "hyphenation":
+        return syllables.by_hyphenation(language)
+    if way == "rules":
+        return syllables.count_rules if language == "en" else syllables.by_rules(language)
     if language != "en":
-        raise BadSpec(f"syllables={way} are English pronunciations; in other languages they are: rules, hyphenation")
-    return syllables.cmudict() if way == "cmudict" else syllables.count_rules
+        raise BadSpec(f"syllables={way} has English pronunciations only. In other languages use: rules, hyphenation")
+    return syllables.cmudict()
 
 
 def is_hard(word: str, counter: syllables.Counter) -> bool:
     """Whether a word of three or more syllables is complex for Gunning (1952).
 
     He leaves out proper nouns, compounds of short words, and words that reach three syllables by -es, -ed or -ing.
-    Without a tagger a capital letter stands for a proper noun, so the first word of a sentence is never complex.
+    Without a tagger every capitalised word counts as a proper noun, also the first word of a sentence.
     """
     if word[0].isupper():
         return False
-    parts = word.split("-")
-    if len(parts) > 1:
-        return any(counter(part) >= 3 for part in parts if part)
-    for ending in ("es", "ed", "ing"):
-        if word.endswith(ending):
-            return counter(word.removesuffix(ending)) >= 3
-    return True
+    if "-" in word:
+        return any(counter(part) >= 3 for part in word.split("-") if part)
+    ending = next(filter(word.endswith, ("es", "ed", "ing")), "")
+    return not ending or counter(word.removesuffix(ending)) >= 3
 
 
 _EASSE_STOPS = frozenset(".!?")
@@ -91,10 +88,10 @@ _EASSE_CLOSERS = frozenset("\"')]}‘’“”«»")
 
 
 def count_easse(texts: Sequence[str], *, split: str = "rules") -> Ints:
-    """Sentences, tokens and syllables as EASSE counts them, one row a text: 13a, lower case, punctuation counts.
+    """Count sentences, tokens and syllables as EASSE does, one row per text: 13a, lower case, punctuation counts.
 
     ``split`` is punkt, as in EASSE, or rules: a sentence ends at a lone full stop, question or exclamation mark of
-    the 13a text and takes one closing quotation mark or bracket with it. On 13a text this is all that Punkt can see.
+    the 13a text and includes one closing quotation mark or bracket after it. On 13a text Punkt does the same.
     """
 
     def read(block: Ragged) -> Ints:
@@ -110,50 +107,48 @@ def count_easse(texts: Sequence[str], *, split: str = "rules") -> Ints:
 def _describe_easse(chunk: str) -> tuple[int, ...]:
     tokens = tokens_13a(chunk.lower())
     stops = [token in _EASSE_STOPS for token in tokens]
-    closed = len(tokens) > 1 and stops[-2] and set(tokens[-1]) <= _EASSE_CLOSERS
-    closer = len(tokens) == 1 and set(tokens[0]) <= _EASSE_CLOSERS
+    ends_closed = len(tokens) > 1 and stops[-2] and set(tokens[-1]) <= _EASSE_CLOSERS
+    is_closer = len(tokens) == 1 and set(tokens[0]) <= _EASSE_CLOSERS
     ends = bool(stops) and stops[-1]
-    return len(tokens), sum(map(syllables.count_easse, tokens)), sum(stops), ends or closed, ends, closer
+    return len(tokens), sum(map(syllables.count_easse, tokens)), sum(stops), ends or ends_closed, ends, is_closer
 
 
 _easse_memo = ChunkMemo(_describe_easse, clean=unbroken)
 
 
 def _lone_stops(block: Ragged) -> Ints:
-    """One sentence more than there are stops, but none after a stop that ends the text, or nearly."""
+    """Return one sentence more than there are stops, but none after a stop (and a closer) that ends the text."""
     tokens, _, stops, ends, ends_bare, closer = block.values.T
     text = block.owners
-    kept = tokens > 0  # a chunk may vanish: <skipped>
-    n = len(block.offsets) - 1
-    sentences_of = np.bincount(text, weights=stops, minlength=n).astype(np.int64)
-    text, ends, ends_bare, closer = text[kept], ends[kept], ends_bare[kept], closer[kept]
+    sentence_counts = np.bincount(text, weights=stops, minlength=len(block.offsets) - 1).astype(np.int64)
+    has_tokens = tokens > 0  # a chunk may vanish: <skipped>
+    text, ends, ends_bare, closer = (column[has_tokens] for column in (text, ends, ends_bare, closer))
     last = np.ones(len(text), dtype=bool)
     last[:-1] = text[1:] != text[:-1]
     follows_stop = np.zeros(len(text), dtype=bool)
     follows_stop[1:] = (ends_bare[:-1] == 1) & (text[1:] == text[:-1])
-    finished = last & ((ends == 1) | ((closer == 1) & follows_stop))
-    sentences_of[text[last]] += 1
-    sentences_of[text[finished]] -= 1
-    return sentences_of
+    sentence_counts[text[last]] += 1
+    sentence_counts[text[last & ((ends == 1) | ((closer == 1) & follows_stop))]] -= 1
+    return sentence_counts
 
 
 def punkt_counts(texts: Sequence[str], language: str = "en") -> Ints:
-    """How many sentences NLTK's Punkt model of a language finds in each text."""
+    """Return how many sentences NLTK's Punkt model of a language finds in each text."""
     find = punkt(language)
     return np.fromiter((len(find(text)) for text in texts), dtype=np.int64, count=len(texts))
 
 
 @functools.cache
 def punkt(language: str = "en") -> Callable[[str], list[str]]:
-    """NLTK's Punkt with its model of a language, loaded once."""
+    """Return NLTK's Punkt tokenizer with its model of a language, loaded once."""
     name = known_language(language).name
-    with needing("sentences=punkt", package="nltk", extra="punkt"):
+    with require_package("sentences=punkt", package="nltk", extra="punkt"):
         from nltk.tokenize.punkt import PunktTokenizer
     try:
         find: Callable[[str], list[str]] = PunktTokenizer(name.lower()).tokenize
     except LookupError:
         raise DataUnavailable(
             f"sentences=punkt needs NLTK's {name} Punkt model, which is not installed. "
-            "Get it: python -m nltk.downloader punkt_tab"
+            "Install it: python -m nltk.downloader punkt_tab"
         ) from None
     return find

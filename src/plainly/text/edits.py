@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def pick(choices: Sequence[T], rng: np.random.Generator) -> T:
-    """Return one of the choices, each as likely as the next."""
+    """Return one of the choices at random."""
     return choices[int(rng.integers(len(choices)))]
 
 
@@ -24,10 +24,10 @@ def replace_words(words: Sequence[str], places: Iterable[int], filler: str) -> l
     >>> replace_words(["a", "red", "fox"], [1], "the")
     ['a', 'the', 'fox']
     """
-    edited = list(words)
+    copy = list(words)
     for at in places:
-        edited[at] = filler
-    return edited
+        copy[at] = filler
+    return copy
 
 
 def replace_longest(words: Sequence[str], filler: str) -> list[str]:
@@ -45,10 +45,10 @@ def insert_words(words: Sequence[str], places: Iterable[int], word: str) -> list
     >>> insert_words(["a", "red", "fox"], [1, 2], ".")
     ['a', '.', 'red', '.', 'fox']
     """
-    edited = list(words)
+    copy = list(words)
     for at in sorted(places, reverse=True):
-        edited.insert(at, word)
-    return edited
+        copy.insert(at, word)
+    return copy
 
 
 def end_with_stop(word: str) -> str:

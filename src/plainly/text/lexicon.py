@@ -1,4 +1,4 @@
-"""What can be known about a word without a parser: its kind, its stem, its ending; looked up once for each word, ever.
+"""Properties of a word that need no parser: its kind, stem and ending, computed once for each word.
 
 The lists in ``lexicon.toml`` are short and closed (determiners, prepositions, auxiliaries, …); everything else
 is a content word. English; another language replaces the file.
@@ -39,7 +39,7 @@ _ABBREVIATION = re.compile(r"(?:\w\.)+\w?|\w|(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|etc|No|
 
 @lru_cache(maxsize=200_000)
 def split_chunk(chunk: str) -> tuple[str, ...]:
-    """The tokens of what stands between two spaces: punctuation at its edges and a possessive mark come off."""
+    """Return the tokens of a chunk between spaces: punctuation at its edges and a possessive mark are split off."""
     if chunk.isalnum():
         return (chunk,)
     rest = chunk.lstrip(_LEADING)
@@ -60,16 +60,16 @@ def split_chunk(chunk: str) -> tuple[str, ...]:
 
 
 def tokenise(text: str) -> str:
-    """A text with one space between tokens; a tokenised text stays as it is, but for repeated spaces."""
+    """Return a text with one space between tokens; a tokenised text does not change, except for repeated spaces."""
     words = [word for chunk in text.split() for word in split_chunk(chunk)]
     if words and len(words[-1]) > 1 and words[-1].endswith(".") and words[-1].count(".") == 1:
-        words[-1:] = [words[-1][:-1], "."]  # A sentence ends in a stop, whatever stands before it.
+        words[-1:] = [words[-1][:-1], "."]  # a full stop ends the sentence, also after an abbreviation
     return " ".join(words)
 
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """A rough stem of a lower-case word, equal for forms of one root more often than not."""
+    """Return a rough stem of a lower-case word, which forms of one root usually share."""
     word = _IRREGULAR.get(word, word)
     if len(word) < 4:
         return word
@@ -83,12 +83,12 @@ def stem(word: str) -> str:
 
 
 def is_negation(lower: str) -> bool:
-    """Whether a lower-case word denies something: not, never, nobody, isn't."""
+    """Return whether a lower-case word is a negation, such as not, never or isn't."""
     return lower in _NEGATIONS or lower.endswith(("n't", "n’t"))
 
 
 def kind(word: str, lower: str) -> int:
-    """The kind of a word as a number, see KINDS."""
+    """Return the kind of a word as a number, see KINDS."""
     if lower in _PUNCTUATION:
         return _PUNCTUATION[lower]
     if lower in ("'s", "’s"):
@@ -103,7 +103,7 @@ def kind(word: str, lower: str) -> int:
 
 
 class Words:
-    """Numbers for words, and a table of what is known about each; 0 is no word (padding)."""
+    """Numbers for words, and a table of their properties; 0 is padding."""
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {"": 0}
@@ -112,7 +112,7 @@ class Words:
         self._table: Ints = np.zeros((1, 8), dtype=np.int32)
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """The numbers of tokens; new ones are added."""
+        """Return the numbers of tokens; new tokens are added."""
         index = self._index
         return [index[token] if token in index else self._add(token) for token in tokens]
 
@@ -126,18 +126,17 @@ class Words:
     def _add(self, token: str) -> int:
         lower = token.lower()
         number = self._index[token] = len(self._rows)
-        root = stem(lower)
         ending = next((name for name in _BY_LENGTH if lower.endswith(name) and len(lower) > len(name) + 2), "")
         if token.islower():
             shape = 0
         else:
             shape = 1 if token[:1].isupper() and token[1:].islower() else 2 if token.isupper() else 3
-        # In the hash, open-class words are told apart by their ending alone: which nouns a few hundred sentences happen
-        # to hold says nothing about the next ones.
+        # In the hash, open-class words differ by their ending alone: the nouns of a few hundred sentences tell nothing
+        # about the next ones.
         self._rows.append(
             (
                 self._lower.setdefault(lower, len(self._lower)),
-                self._stems.setdefault(root, len(self._stems)),
+                self._stems.setdefault(stem(lower), len(self._stems)),
                 self._prefixes.setdefault(lower[:4] if len(lower) > 4 else lower, len(self._prefixes)),
                 kind(token, lower),
                 SUFFIX[ending],
@@ -153,7 +152,7 @@ class Words:
 
 
 def stable_hash(text: str) -> int:
-    """The same number for the same text on every machine and in every run: FNV-1a over UTF-8, 31 bits."""
+    """Return a hash that is the same on every machine and in every run: FNV-1a over UTF-8, 31 bits."""
     value = 2166136261
     for byte in text.encode("utf-8", "surrogatepass"):
         value = ((value ^ byte) * 16777619) & 0xFFFFFFFF

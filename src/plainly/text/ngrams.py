@@ -1,8 +1,8 @@
-"""Exact n-gram statistics of many items at once: hash tables that are filled by whole arrays, no Counter per sentence.
+"""Exact n-gram statistics of many items at once: hash tables filled by whole arrays, not a Counter per sentence.
 
-An n-gram is the n-gram without its last token, and that token; a single token is the item that has it, and the token.
-So numbering pairs, order by order, numbers all n-grams of all items: of each order there is one table from pairs to
-numbers, and whatever is counted is an array over these numbers.
+An n-gram is a pair: the n-gram without its last token, and that token; a single token is a pair of its item and the
+token. So numbering pairs, order by order, numbers all n-grams of all items: each order has one table from pairs to
+numbers, and all counts are arrays over these numbers.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.evalset import EvalSet
-from plainly.text.arrays import Ints, KeyTable, Ragged, firsts, pairs, stretches
+from plainly.text.arrays import Ints, KeyTable, Ragged, firsts, pairs, split_blocks
 from plainly.text.tokenise import Vocabulary, vocabulary
 
 Floats = npt.NDArray[np.float64]
@@ -22,8 +22,8 @@ Numbers = npt.NDArray[np.integer] | npt.NDArray[np.float64] | npt.NDArray[np.boo
 
 ORDER = 4
 BLOCK_ITEMS, BLOCK_CHARACTERS = 2048, 3_000_000
-# A larger evaluation set is prepared block by block and not kept: a character of a text costs about 12 bytes.
-KEPT_CHARACTERS = 40_000_000
+# A larger evaluation set is prepared block by block and not cached: a character of a text costs about 12 bytes.
+CACHED_CHARACTERS = 40_000_000
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Block:
     reference_sum: Counts  # in all references together
     reference_most: Counts  # in the reference that has most
     reference_texts: Counts  # how many references contain it
-    kept_sums: dict[Hashable, Floats] = field(default_factory=dict, repr=False)  # made once for all outputs
+    cache: dict[Hashable, Floats] = field(default_factory=dict, repr=False)  # sums that all outputs share
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -64,8 +64,8 @@ class Match:
     cell: Counts
     count: Ints  # occurrences in the output
     tokens: Ragged  # of each output
-    _beginning: Ints  # the longest n-gram from each token on that is known
-    _missed: tuple[Ints, ...]  # of each order, where that n-gram with one token more is not known
+    _beginning: Ints  # the number of the longest n-gram from each token on that the block has
+    _unknown: tuple[Ints, ...]  # for each order, where that n-gram with one more token is not in the block
 
     def total(self, values: Numbers | None) -> Floats:
         """Add up one value per n-gram (or count n-grams) into (items, ORDER)."""
@@ -73,12 +73,12 @@ class Match:
 
     @cached_property
     def others(self) -> Floats:
-        """How many distinct n-grams of each output neither source nor references have, (items, ORDER)."""
+        """How many distinct n-grams of each output are neither in the source nor in the references, (items, ORDER)."""
         items, room, beginning = self.tokens.owners, _room(self.tokens), self._beginning.copy()
         at = np.empty(0, dtype=np.int64)
         cells = []
-        for order, (table, missed) in enumerate(zip(self.block.tables, self._missed, strict=True)):
-            at = np.concatenate((at[room[at] > order], missed))
+        for order, (table, unknown) in enumerate(zip(self.block.tables, self._unknown, strict=True)):
+            at = np.concatenate((at[room[at] > order], unknown))
             others, number = KeyTable.numbering(pairs(beginning[at], self.tokens.values[at + order]))
             beginning[at] = len(table) + number
             cell = np.empty(len(others), dtype=np.int64)
@@ -87,29 +87,28 @@ class Match:
         return add_up(np.concatenate(cells), None, self.block)
 
 
-def prepared(
+def prepare_blocks(
     evalset: EvalSet, *, tokenize: str, lowercase: bool, blank_token: bool = False, raw_source: bool = False
 ) -> Iterator[Block]:
-    """The blocks of an evaluation set; kept with it while it is small enough, otherwise made on the way.
+    """Return the blocks of an evaluation set, which are cached with it if it is small, otherwise made one by one.
 
-    ``raw_source`` leaves the source as it stands (split at white space) while the references are tokenised.
+    ``raw_source`` only splits the source at white space while the references are tokenised.
     """
-
     sizes = evalset.prepare("characters", _characters)
 
     def build(evalset: EvalSet) -> Iterator[Block]:
-        for start, stop in stretches(sizes, most=BLOCK_ITEMS, room=BLOCK_CHARACTERS):
+        for start, stop in split_blocks(sizes, most=BLOCK_ITEMS, size_limit=BLOCK_CHARACTERS):
             words = vocabulary(tokenize, lowercase=lowercase, blank_token=blank_token)
             yield _prepare(evalset, start, stop, words, raw_source)
 
-    if sum(sizes) > KEPT_CHARACTERS:
+    if sum(sizes) > CACHED_CHARACTERS:
         return build(evalset)
     key = ("ngrams", tokenize, lowercase, blank_token, raw_source)
     return iter(evalset.prepare(key, lambda evalset: list(build(evalset))))
 
 
 def _characters(evalset: EvalSet) -> list[int]:
-    """How long each item is, source and references together."""
+    """Return how long each item is, source and references together."""
     rows = zip(evalset.sources, evalset.references, strict=True)
     return [len(source) + sum(map(len, references)) for source, references in rows]
 
@@ -119,13 +118,13 @@ def match(block: Block, outputs: Sequence[str]) -> Match:
     tokens = block.words.encode(outputs)
     beginning, room = tokens.owners, _room(tokens)
     at, first_row = np.arange(len(room)), 0
-    where, counts, missed = [], [], []
+    where, counts, unknown = [], [], []
     for order, table in enumerate(block.tables):
         at = at[room[at] > order]
         rows = table.find(pairs(beginning[at], tokens.values[at + order]))
-        known = rows >= 0
-        missed.append(at[~known])
-        at, rows = at[known], rows[known]
+        is_known = rows >= 0
+        unknown.append(at[~is_known])
+        at, rows = at[is_known], rows[is_known]
         beginning[at] = rows
         count = np.bincount(rows)
         distinct = np.flatnonzero(count > 0)
@@ -133,28 +132,28 @@ def match(block: Block, outputs: Sequence[str]) -> Match:
         counts.append(count[distinct])
         first_row += len(table)
     places = np.concatenate(where)
-    return Match(block, places, block.cell[places], np.concatenate(counts), tokens, beginning, tuple(missed))
+    return Match(block, places, block.cell[places], np.concatenate(counts), tokens, beginning, tuple(unknown))
 
 
 def add_up(cell: npt.NDArray[np.integer], values: Numbers | None, block: Block) -> Floats:
     """Add up one value per n-gram (or count n-grams) into (items, ORDER); exact for integers, far below 2**53."""
     if values is not None and values.dtype == np.bool_:
         cell, values = cell[values.astype(np.bool_, copy=False)], None
-    summed: Floats = np.bincount(cell, weights=values, minlength=len(block) * ORDER).astype(np.float64, copy=False)
-    return summed.reshape(len(block), ORDER)
+    sums: Floats = np.bincount(cell, weights=values, minlength=len(block) * ORDER).astype(np.float64, copy=False)
+    return sums.reshape(len(block), ORDER)
 
 
 def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_source: bool) -> Block:
     items = stop - start
     references = evalset.references[start:stop]
     reference_counts = np.fromiter(map(len, references), dtype=np.int64, count=items)
-    # Source and references of an item side by side, so that what is looked up together lies together.
+    # Source and references of an item side by side, so that n-grams that are looked up together lie together.
     first_texts = np.cumsum(1 + reference_counts) - reference_counts - 1
     sources = evalset.sources[start:stop]
     texts = [text for source, row in zip(sources, references, strict=True) for text in (source, *row)]
     tokens = words.encode(texts)
     if raw_source:
-        tokens = tokens.replaced(first_texts, words.encode(sources, as_it_stands=True))
+        tokens = tokens.replace(first_texts, words.encode(sources, raw=True))
     item = np.repeat(np.arange(items), 1 + reference_counts)
     place = np.arange(len(texts)) - first_texts[item] - 1  # of a reference among those of its item; −1: a source
     reference_lengths = np.full((items, 1 + int(reference_counts.max(initial=1))), -1, dtype=np.int64)
@@ -170,14 +169,14 @@ def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_sou
 def _count(
     tokens: Ragged, item: Ints, place: Ints, reference_counts: Ints
 ) -> Iterator[tuple[KeyTable, tuple[Counts, ...]]]:
-    """For each order the table of its n-grams, and their cells and counts as ``Block`` has them.
+    """Yield for each order the table of its n-grams, and their cells and counts as in ``Block``.
 
-    ``item`` and ``place`` say whose each text is, and which of the references; −1 is the source.
+    ``item`` is the item of each text, ``place`` its place among the references; −1 is the source.
     """
     item_of_gram, room = np.arange(len(reference_counts)), _room(tokens)
     beginning, place = np.repeat(item, tokens.lengths), np.repeat(place, tokens.lengths)
     in_source = np.flatnonzero(place < 0)
-    again = np.flatnonzero(place >= 0)  # where an n-gram may begin that its reference has more than once
+    again = np.flatnonzero(place >= 0)  # where an n-gram may begin that occurs more than once in its reference
     at = np.arange(len(room))
     for order in range(ORDER):
         at, in_source, again = (where[room[where] > order] for where in (at, in_source, again))
@@ -188,18 +187,18 @@ def _count(
         together = np.bincount(number, minlength=len(table)) - source
         most, containing = np.minimum(together, 1), together.copy()
         # An n-gram can only occur again where the n-gram without its last token does.
-        is_repeated, repeated, times = _repeats(beginning[again], place[again], reference_counts[item_of_gram])
-        again = again[is_repeated]
-        np.maximum.at(most, repeated, times)
-        np.subtract.at(containing, repeated, times - 1)
+        is_repeat, repeats, times = _repeats(beginning[again], place[again], reference_counts[item_of_gram])
+        again = again[is_repeat]
+        np.maximum.at(most, repeats, times)
+        np.subtract.at(containing, repeats, times - 1)
         cell = item_of_gram * ORDER + order
         yield table, tuple(map(_small, (cell, source, together, most, containing)))
 
 
 def _repeats(number: Ints, place: Ints, slots: Ints) -> tuple[npt.NDArray[np.bool_], Ints, Ints]:
-    """Which of these n-grams occur more than once in a reference; each of them and how often it does, by reference.
+    """Return which of these n-grams occur more than once in a reference; their numbers and how often they do.
 
-    Every n-gram has a slot for each reference of its item, in which its last occurrence there is noted.
+    Every n-gram has a slot for each reference of its item, which holds its last occurrence there.
     """
     ends = np.cumsum(slots)
     slot = (ends - slots)[number] + place
@@ -209,17 +208,17 @@ def _repeats(number: Ints, place: Ints, slots: Ints) -> tuple[npt.NDArray[np.boo
     earlier = np.flatnonzero(last[slot] != occurrence)
     table, row = KeyTable.numbering(slot[earlier].astype(np.uint64))
     times = 1 + np.bincount(row, minlength=len(table))
-    repeated = np.empty(len(table), dtype=np.int64)
-    repeated[row] = number[earlier]
+    number_of_row = np.empty(len(table), dtype=np.int64)
+    number_of_row[row] = number[earlier]
     last[slot[earlier]] = -1
-    return last[slot] < 0, repeated, times
+    return last[slot] < 0, number_of_row, times
 
 
 def _small(counts: Ints) -> Counts:
-    """The same numbers in as few bytes as they need: most are counts below 256."""
+    """Convert numbers to the smallest type that holds them: most are counts below 256."""
     return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 
 def _room(texts: Ragged) -> Ints:
-    """How many tokens there are from each token to the end of its text, itself included."""
+    """Return how many tokens there are from each token to the end of its text, itself included."""
     return np.repeat(texts.offsets[1:], texts.lengths) - np.arange(len(texts.values))

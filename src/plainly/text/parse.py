@@ -1,17 +1,17 @@
-"""A tagger's and parser's view of the words, where spaCy is installed: tags, heads and relations."""
+"""Tags, heads and relations of words by spaCy, where it is installed."""
 
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from plainly.core.errors import MissingExtra, needing
+from plainly.core.errors import MissingExtra, require_package
 from plainly.text.lexicon import stable_hash
 
 DEFAULT_MODEL = "en_core_web_sm"
 
 
 class Parse(NamedTuple):
-    """One text: a number for each word's tag and relation, and the place of its head (its own for a root)."""
+    """One text: a number for each word's tag and relation, and the place of its head (for a root, its own place)."""
 
     tags: list[int]
     relations: list[int]
@@ -19,10 +19,10 @@ class Parse(NamedTuple):
 
 
 class Parser:
-    """spaCy, kept to our tokens; equal texts are parsed once in a call."""
+    """spaCy on our tokens; equal texts are parsed once per call."""
 
     def __init__(self, model: str = DEFAULT_MODEL) -> None:
-        with needing("The labeller with a parser", package="spacy", extra="spacy"):
+        with require_package("The labeller with a parser", package="spacy", extra="spacy"):
             import spacy
         try:
             self._nlp: Any = spacy.load(model, exclude=["ner", "lemmatizer", "attribute_ruler"])
@@ -32,7 +32,7 @@ class Parser:
             ) from None
 
     def parse(self, texts: Sequence[Sequence[str]]) -> list[Parse]:
-        """Tags, relations and heads of tokenised texts."""
+        """Return tags, relations and heads of tokenised texts."""
         from spacy.tokens import Doc
 
         distinct = list(dict.fromkeys(tuple(tokens) for tokens in texts))
@@ -49,5 +49,5 @@ class Parser:
 
 @cache
 def code(name: str) -> int:
-    """The number that stands for a tag or a relation in a parse."""
+    """Return the number of a tag or a relation in a parse."""
     return stable_hash(name) % 4093 + 1

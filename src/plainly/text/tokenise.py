@@ -1,7 +1,7 @@
-"""From text to token ids. 13a is decided chunk by chunk, so every distinct chunk is looked at once, ever.
+"""Tokenisers, from text to token ids. 13a works chunk by chunk, so every distinct chunk is tokenised once.
 
 The 13a rules never look across white space, so the tokens of a text are the tokens of its white-space chunks; a
-memo from chunk to token ids turns tokenising into dictionary look-ups and one gather. Tokenisers whose rules do look
+memo from chunk to token ids makes tokenising a matter of look-ups and one gather. Tokenisers whose rules do look
 across white space (Moses, intl, zh, char) are run on whole texts.
 """
 
@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from plainly.core.errors import BadSpec, did_you_mean, needing
-from plainly.text.arrays import Ragged
-from plainly.text.chunkindex import ChunkIndex
+from plainly.core.errors import require_package
+from plainly.core.metric import unknown_value
+from plainly.text.arrays import ChunkIndex, Ragged
 from plainly.text.languages import CODES
 
 CHUNKWISE = ("13a", "none", "spaces")
@@ -30,12 +30,11 @@ class Vocabulary:
 
     def __init__(self, tokenize: str, *, lowercase: bool, blank_token: bool = False) -> None:
         if tokenize not in TOKENISERS:
-            known = ", ".join(TOKENISERS)
-            raise BadSpec(f"tokenize={tokenize!r} is not known.{did_you_mean(tokenize, TOKENISERS)} It may be: {known}")
+            raise unknown_value("tokenize", tokenize, TOKENISERS)
         self._tokenize, self._lowercase, self._blank_token = tokenize, lowercase, blank_token
         self._token_ids: dict[str, int] = {}
         rule = tokens_13a if tokenize == "13a" else None
-        fold = lowercase and tokenize in CHUNKWISE  # the others lower the whole text before they tokenise it
+        fold = lowercase and tokenize in CHUNKWISE  # for the others the whole text is lower-cased before
         self._tokenised = _Entries(self._token_ids, rule=rule, lowercase=fold)
         self._raw = _Entries(self._token_ids, rule=None, lowercase=lowercase)
         self._index, self._raw_index = ChunkIndex(self._tokenised.learn), ChunkIndex(self._raw.learn)
@@ -43,9 +42,9 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self._index) + len(self._raw_index)
 
-    def encode(self, texts: Sequence[str], *, as_it_stands: bool = False) -> Ragged:
-        """The token ids of each text, new tokens getting new ids. ``as_it_stands`` only splits at white space."""
-        if as_it_stands:
+    def encode(self, texts: Sequence[str], *, raw: bool = False) -> Ragged:
+        """Return the token ids of each text; new tokens get new ids. ``raw`` only splits at white space."""
+        if raw:
             return self._raw.expand(self._raw_index.read(texts))
         return self._tokenised.expand(self._chunks(texts))
 
@@ -88,7 +87,7 @@ class _Entries:
                 self._new_sizes.append(len(tokens))
 
     def expand(self, chunks: Ragged) -> Ragged:
-        """Texts as token ids, from texts as chunk numbers."""
+        """Return texts as token ids, from texts as chunk numbers."""
         if self._new_sizes:
             new = np.array(self._new_tokens, dtype=np.int64)
             ends = self._tokens.offsets[-1] + np.cumsum(self._new_sizes)
@@ -96,7 +95,7 @@ class _Entries:
                 np.concatenate((self._tokens.values, new)), np.concatenate((self._tokens.offsets, ends))
             )
             self._new_tokens, self._new_sizes = [], []
-        tokens = self._tokens.take(chunks.values)
+        tokens = self._tokens.select(chunks.values)
         return Ragged(tokens.values, tokens.offsets[chunks.offsets])
 
 
@@ -104,7 +103,7 @@ _current: dict[tuple[str, bool, bool], Vocabulary] = {}
 
 
 def vocabulary(tokenize: str, *, lowercase: bool, blank_token: bool = False) -> Vocabulary:
-    """The vocabulary in use for these settings. Hold on to it for as long as its ids matter: it may be replaced."""
+    """Return the current vocabulary for these settings. Keep it as long as its ids matter: it may be replaced."""
     key = (tokenize, lowercase, blank_token)
     current = _current.get(key)
     if current is None or len(current) > VOCABULARY_LIMIT:
@@ -113,7 +112,7 @@ def vocabulary(tokenize: str, *, lowercase: bool, blank_token: bool = False) -> 
 
 
 def unbroken(texts: Sequence[str]) -> Sequence[str]:
-    """Texts as 13a chunks them: it joins words hyphenated at a line's end, its one rule that sees white space."""
+    """Join words that are hyphenated at the end of a line, the one rule of 13a that looks across white space."""
     if not any("\n" in text for text in texts):
         return texts
     return [text.rstrip().replace("-\n", "") if "\n" in text else text for text in texts]
@@ -123,13 +122,13 @@ _PUNCTUATION = re.compile(r"([{-~\[-` -&(-+:-@/])")
 _STOP_AFTER_NON_DIGIT = re.compile(r"([^0-9])([.,])")
 _STOP_BEFORE_NON_DIGIT = re.compile(r"([.,])([^0-9])")
 _DASH_AFTER_DIGIT = re.compile(r"([0-9])(-)")
-# What the rules part from a word of letters, wherever it stands; spelled out to spare most chunks the rules.
+# Characters that the rules always split from a word of letters; most chunks need no other rule.
 _SPLIT_OFF = frozenset('!"#$%()*+,./:;<=>?@[\\]^_`{|}~')
 _ENTITIES = (("<skipped>", ""), ("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
 def tokens_13a(chunk: str) -> tuple[str, ...]:
-    """The tokens of one white-space chunk under mteval-v13a, as sacrebleu applies it."""
+    """Return the tokens of one white-space chunk by mteval-v13a, as sacrebleu applies it."""
     if chunk.isalnum() or not chunk:
         return (chunk,)
     if chunk[-1] in _SPLIT_OFF and chunk[:-1].isalpha():
@@ -137,10 +136,10 @@ def tokens_13a(chunk: str) -> tuple[str, ...]:
     if "&" in chunk or "<" in chunk:
         for entity, character in _ENTITIES:
             chunk = chunk.replace(entity, character)
-    spaced = _PUNCTUATION.sub(r" \1 ", f" {chunk} ")
-    spaced = _STOP_AFTER_NON_DIGIT.sub(r"\1 \2 ", spaced)
-    spaced = _STOP_BEFORE_NON_DIGIT.sub(r" \1 \2", spaced)
-    return tuple(_DASH_AFTER_DIGIT.sub(r"\1 \2 ", spaced).split())
+    chunk = _PUNCTUATION.sub(r" \1 ", f" {chunk} ")
+    chunk = _STOP_AFTER_NON_DIGIT.sub(r"\1 \2 ", chunk)
+    chunk = _STOP_BEFORE_NON_DIGIT.sub(r" \1 \2", chunk)
+    return tuple(_DASH_AFTER_DIGIT.sub(r"\1 \2 ", chunk).split())
 
 
 _SACREBLEU = {
@@ -156,7 +155,7 @@ def _whole_text(tokenize: str) -> Callable[[str], str]:
         module, _, name = _SACREBLEU[tokenize].partition(":")
         sacrebleu_tokeniser = getattr(importlib.import_module(module), name)()
         return lambda text: str(sacrebleu_tokeniser(text.rstrip()))
-    with needing(f"tokenize={tokenize}", package="sacremoses", extra="moses"):
+    with require_package(f"tokenize={tokenize}", package="sacremoses", extra="moses"):
         from sacremoses import MosesTokenizer
     moses = MosesTokenizer(lang=_MOSES[tokenize])
     escape = tokenize == "moses-escaped"

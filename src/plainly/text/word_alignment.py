@@ -14,17 +14,19 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 
 from plainly.core import limits
+from plainly.text.arrays import equal_parts
 from plainly.text.lexicon import FUNCTION, KIND, KINDS, Words
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
-_BATCH_CELLS = 400_000  # Cells of a batch's similarity table; more would leave the processor's cache.
+_BATCH_CELLS = 400_000  # of a batch's similarity table; more would leave the processor's cache
 LOWER, STEM, PREFIX, KIND_COLUMN, ENDING, LENGTH, SHAPE, HASH = range(8)
 
 _WEIGHT = np.ones(len(KINDS), dtype=np.float32)
@@ -38,13 +40,13 @@ _WEIGHT[KIND["pad"]] = 0
 class AlignedSide:
     """One side of a batch of pairs, padded."""
 
-    words: Ints  # Their numbers.
-    links: Ints  # Of each word, the place of its counterpart; −1 none.
-    passes: Ints  # In which pass it was aligned: 1 kept in place, 2 and 3 moved, 0 not at all.
+    words: Ints  # their numbers
+    links: Ints  # the place of each word's counterpart; −1 where it has none
+    passes: Ints  # the pass in which it was aligned: 1 kept in place, 2 and 3 moved, 0 not at all
 
 
 @dataclass(frozen=True)
-class Aligned:
+class AlignedPairs:
     """A batch of pairs; ``order`` are the pairs' positions among all pairs."""
 
     order: npt.NDArray[np.intp]
@@ -52,8 +54,8 @@ class Aligned:
     output: AlignedSide
 
 
-def align(sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], words: Words) -> Iterator[Aligned]:
-    """Align pairs of word numbers, in batches of pairs of like length."""
+def align(sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], words: Words) -> Iterator[AlignedPairs]:
+    """Align pairs of word numbers, in batches of pairs of similar length."""
     order = sorted(range(len(sources)), key=lambda at: len(sources[at]) + 2 * len(outputs[at]))
     start = 0
     while start < len(order):
@@ -64,13 +66,13 @@ def align(sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], wo
             if stop > start and (stop - start + 1) * (width + 1) * (height + 1) > _BATCH_CELLS:
                 break
             stop += 1
-        chosen = order[start:stop]
-        source, output = (_padded([texts[at] for at in chosen]) for texts in (sources, outputs))
-        yield _align_batch(np.array(chosen, dtype=np.intp), source, output, words.table)
+        batch = order[start:stop]
+        source, output = (_pad([texts[at] for at in batch]) for texts in (sources, outputs))
+        yield _align_batch(np.array(batch, dtype=np.intp), source, output, words.table)
         start = stop
 
 
-def _align_batch(order: npt.NDArray[np.intp], source: Ints, output: Ints, table: Ints) -> Aligned:
+def _align_batch(order: npt.NDArray[np.intp], source: Ints, output: Ints, table: Ints) -> AlignedPairs:
     weights = similarity(source, output, table)
     sides = [
         AlignedSide(words, np.full(words.shape, -1, dtype=np.int32), np.zeros(words.shape, dtype=np.int32))
@@ -86,11 +88,11 @@ def _align_batch(order: npt.NDArray[np.intp], source: Ints, output: Ints, table:
             break
         for side, own, other in zip(sides, places, places[::-1], strict=True):
             side.links[pair, own], side.passes[pair, own] = other, number
-    return Aligned(order, *sides)
+    return AlignedPairs(order, *sides)
 
 
 def similarity(source: Ints, output: Ints, table: Ints) -> Floats:
-    """How well each source word fits each output word: 1 the same content word, less for roots and function words."""
+    """Return how well each source word fits each output word: 1 for the same content word, less for others."""
     lower = table[:, LOWER]
     weight = _WEIGHT[table[:, KIND_COLUMN]]
     same = (lower[source][:, :, None] == lower[output][:, None, :]) & (source != 0)[:, :, None]
@@ -110,7 +112,7 @@ def similarity(source: Ints, output: Ints, table: Ints) -> Floats:
 
 
 def _best_chain(weights: Floats) -> list[npt.NDArray[np.intp]]:
-    """The heaviest chains in order on both sides, as arrays: pair, source place, output place of every link."""
+    """Return the heaviest chains in order on both sides: pair, source place and output place of every link."""
     pairs, rows, columns = weights.shape
     best = np.zeros((rows + 1, pairs, columns + 1), dtype=np.float32)
     for number in range(rows):
@@ -125,127 +127,111 @@ def _best_chain(weights: Floats) -> list[npt.NDArray[np.intp]]:
         here = best[row, active, column]
         up = best[row - 1, active, column] == here
         left = ~up & (best[row, active, column - 1] == here)
-        matched = ~(up | left)
-        if matched.any():
-            links.append((active[matched], row[matched] - 1, column[matched] - 1))
-        row_at[active] -= up | matched
-        column_at[active] -= left | matched
-        done = (row_at[active] == 0) | (column_at[active] == 0) | (here == 0)
-        active = active[~done]
+        match = ~(up | left)
+        if match.any():
+            links.append((active[match], row[match] - 1, column[match] - 1))
+        row_at[active] -= up | match
+        column_at[active] -= left | match
+        active = active[(row_at[active] > 0) & (column_at[active] > 0) & (here != 0)]
     return [np.concatenate(places) for places in zip(*links, strict=True)]
 
 
-def _padded(rows: Sequence[Sequence[int]]) -> Ints:
+def _pad(rows: Sequence[Sequence[int]]) -> Ints:
     width = max(map(len, rows), default=0) or 1
-    padded = np.zeros((len(rows), width), dtype=np.int32)
+    table = np.zeros((len(rows), width), dtype=np.int32)
     lengths = np.array([len(row) for row in rows])
-    padded[np.arange(width) < lengths[:, None]] = [number for row in rows for number in row]
-    return padded
+    table[np.arange(width) < lengths[:, None]] = [number for row in rows for number in row]
+    return table
 
 
 def runs(places: Sequence[int]) -> list[list[int]]:
-    """Places, in order, that stand side by side."""
-    parts: list[list[int]] = []
-    for at in places:
-        if parts and parts[-1][-1] == at - 1:
-            parts[-1].append(at)
-        else:
-            parts.append([at])
-    return parts
+    """Return places, which are in order, as runs of neighbours."""
+    by_run = groupby(enumerate(places), key=lambda numbered: numbered[1] - numbered[0])
+    return [[at for _, at in run] for _, run in by_run]
 
 
 _PAIR_CELLS = 1_000_000  # words of the source times words of the output that are aligned at once
 _SIDE = 5000  # words of either side
-_PIECE = 160_000  # cells of a piece of what is longer: less than is possible, because time grows with them
+_PIECE = 160_000  # cells of a piece of a longer pair: fewer than are possible, because time grows with them
 _STOPS = frozenset((".", "!", "?", "..."))
-_GRAMS = (4, 1)
 
-Piece = tuple[slice, slice]
+Piece = tuple[slice, slice]  # of the source and of the output
 
 
 def is_long(source: Sequence[str], output: Sequence[str]) -> bool:
     """Whether a pair is too long to be aligned at once."""
-    return _large(len(source), len(output))
+    return _is_large(len(source), len(output), _PAIR_CELLS)
 
 
-def _large(own: int, other: int, most: int = _PAIR_CELLS) -> bool:
+def _is_large(own: int, other: int, most: int = _PIECE) -> bool:
     return own * other > most or max(own, other) > _SIDE
 
 
 def pieces(source: Sequence[str], output: Sequence[str], name: str) -> list[Piece]:
-    """The pieces of a pair of token lists, in order; together they are the whole of both sides."""
+    """Return the pieces of a pair of token lists, in order; together they are the whole of both sides."""
     for side, tokens in (("source", source), ("output", output)):
         limits.check("words", len(tokens), f"The {side} of item {name!r}")
+    parts = [(slice(0, len(source)), slice(0, len(output)))]
     if not is_long(source, output):
-        return [(slice(0, len(source)), slice(0, len(output)))]
+        return parts
     lower = [token.lower() for token in source], [token.lower() for token in output]
-    parts = [(0, len(source), 0, len(output))]
-    for size in _GRAMS:
+    for size in (4, 1):
         parts = [smaller for part in parts for smaller in _cut(lower, part, size)]
-    return [(slice(*part[:2]), slice(*part[2:])) for whole in parts for part in _equal(whole)]
+    return [smaller for part in parts for smaller in _cut_evenly(part)]
 
 
-_Part = tuple[int, int, int, int]  # from and to in the source, from and to in the output
-
-
-def _cut(texts: tuple[list[str], list[str]], part: _Part, size: int) -> Iterator[_Part]:
-    """A part cut at shared words wherever it would grow too large; where it shares none, as it is."""
-    start, stop, other_start, other_stop = part
-    if not _large(stop - start, other_stop - other_start, _PIECE):
-        yield part
+def _cut(texts: tuple[list[str], list[str]], piece: Piece, size: int) -> Iterator[Piece]:
+    """Cut a piece that is too large at runs of ``size`` shared words; without such runs it stays whole."""
+    own, other = piece
+    if not _is_large(own.stop - own.start, other.stop - other.start):
+        yield piece
         return
-    last = begin = (start, other_start)
-    at_sentence: tuple[int, int] | None = None
-    for place in [*_anchors(texts, part, size), (stop, other_stop)]:
-        if _large(place[0] - begin[0], place[1] - begin[1], _PIECE) and last != begin:
-            cut = at_sentence or last
-            yield begin[0], cut[0], begin[1], cut[1]
-            begin, at_sentence = cut, None
+    last = begin = (own.start, other.start)
+    sentence_end: tuple[int, int] | None = None
+    for place in [*_anchors(texts, piece, size), (own.stop, other.stop)]:
+        if _is_large(place[0] - begin[0], place[1] - begin[1]) and last != begin:
+            cut = sentence_end or last
+            yield slice(begin[0], cut[0]), slice(begin[1], cut[1])
+            begin, sentence_end = cut, None
         last = place
         if all(place[side] and texts[side][place[side] - 1] in _STOPS for side in (0, 1)):
-            at_sentence = place
-    yield begin[0], stop, begin[1], other_stop
+            sentence_end = place
+    yield slice(begin[0], own.stop), slice(begin[1], other.stop)
 
 
-def _anchors(texts: tuple[list[str], list[str]], part: _Part, size: int) -> list[tuple[int, int]]:
-    """Places of words that are there once on each side, the most of them that stand in the same order."""
-    own, other = (_once(texts[side][part[2 * side] : part[2 * side + 1]], size) for side in (0, 1))
-    shared = [(at + part[0], other[gram] + part[2]) for gram, at in own.items() if gram in other]
+def _anchors(texts: tuple[list[str], list[str]], piece: Piece, size: int) -> list[tuple[int, int]]:
+    """Return the places of runs of words that occur once on each side: as many as stand in the same order."""
+    own, other = (_unique_runs(text[part], size) for text, part in zip(texts, piece, strict=True))
+    shared = [(at + piece[0].start, other[run] + piece[1].start) for run, at in own.items() if run in other]
     ends: list[int] = []  # of chains of each length, the smallest last place
-    chains: list[int] = []  # who ends them
+    chains: list[int] = []  # the last member of each
     before = [-1] * len(shared)
     for number, (_, place) in enumerate(shared):
         at = bisect_left(ends, place)
-        if at == len(ends):
-            ends.append(place)
-            chains.append(number)
-        ends[at], chains[at] = place, number
+        ends[at : at + 1], chains[at : at + 1] = [place], [number]
         before[number] = chains[at - 1] if at else -1
-    chosen, number = [], chains[-1] if chains else -1
+    anchors, number = [], chains[-1] if chains else -1
     while number >= 0:
-        chosen.append(shared[number])
+        anchors.append(shared[number])
         number = before[number]
-    return chosen[::-1]
+    return anchors[::-1]
 
 
-def _once(tokens: list[str], size: int) -> dict[tuple[str, ...], int]:
-    """Where runs of words stand that stand there once, in order."""
+def _unique_runs(tokens: list[str], size: int) -> dict[tuple[str, ...], int]:
+    """Return the places of the runs of words that occur once."""
     grams = list(zip(*(tokens[by:] for by in range(size)), strict=False))
     counts = Counter(grams)
     return {gram: at for at, gram in enumerate(grams) if counts[gram] == 1}
 
 
-def _equal(part: _Part) -> Iterator[_Part]:
-    """A part that is still too large in equal parts."""
-    start, stop, other_start, other_stop = part
-    size, other = stop - start, other_stop - other_start
+def _cut_evenly(piece: Piece) -> Iterator[Piece]:
+    """Cut a piece that is still too large in equal parts."""
+    own, other = (part.stop - part.start for part in piece)
     count = 1
-    while _large(-(-size // count), -(-other // count), _PIECE):
+    while _is_large(-(-own // count), -(-other // count)):
         count += 1
-    for at in range(count):
+    for first, second in equal_parts(own, other, count):
         yield (
-            start + size * at // count,
-            start + size * (at + 1) // count,
-            other_start + other * at // count,
-            other_start + other * (at + 1) // count,
+            slice(piece[0].start + first.start, piece[0].start + first.stop),
+            slice(piece[1].start + second.start, piece[1].start + second.stop),
         )

@@ -1,7 +1,7 @@
-"""Words as readers see them: no punctuation, contractions and hyphenated words whole, numbers whole.
+"""Words as readers see them: without punctuation; contractions, hyphenated words and numbers are one word.
 
 Flesch (1948) counts contractions, hyphenated words, abbreviations and figures as one word each; so does this.
-Scripts written without spaces (Chinese, Japanese) have a word per character, for want of a segmenter.
+Scripts written without spaces (Chinese, Japanese) have a word per character, since there is no segmenter.
 """
 
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from plainly.text.languages import language as known_language
 
-# Words that say how a sentence is built, not what it is about.
+# Words with a grammatical function rather than a meaning of their own.
 FUNCTION_WORDS = frozenset(Path(__file__).with_name("function_words.txt").read_text(encoding="utf-8").split())
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _CHARACTER = rf"[^\W_{_UNSPACED}]"
@@ -24,7 +24,7 @@ _WORD = re.compile(rf"[{_UNSPACED}]|{_CHARACTER}+(?:(?:{_JOIN}){_CHARACTER}+)*")
 
 
 def words(text: str, language: str = "en") -> list[str]:
-    """The words of a text, as written. An elided article is a word in languages that have them: l'homme.
+    """Return the words of a text, as written. An elided article is a word in languages that have them: l'homme.
 
     >>> words("Don't panic: it's a well-known, 1,000-page book (e.g. in the U.S.)...")
     ["Don't", 'panic', "it's", 'a', 'well-known', '1,000-page', 'book', 'e.g', 'in', 'the', 'U.S']
@@ -32,8 +32,8 @@ def words(text: str, language: str = "en") -> list[str]:
     if text.isalpha() and text.isascii():
         return [text]
     whole = [text[start:end] for start, end in spans(text)]
-    elided = _elided(language)
-    return whole if elided is None else [part for word in whole for part in elided.sub(r"\1 ", word).split()]
+    elision = _elision(language)
+    return whole if elision is None else [part for word in whole for part in elision.sub(r"\1 ", word).split()]
 
 
 def has_words(text: str) -> bool:
@@ -42,14 +42,14 @@ def has_words(text: str) -> bool:
 
 
 @cache
-def _elided(language: str) -> re.Pattern[str] | None:
-    """What stands before an apostrophe and is a word of its own, if the language has any."""
+def _elision(language: str) -> re.Pattern[str] | None:
+    """Return a pattern of the words before an apostrophe that count as words, if the language has any."""
     elisions = known_language(language).elisions
     return re.compile(rf"^((?:{'|'.join(elisions)})['’ʼ])(?=\w)", re.IGNORECASE) if elisions else None
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text begin and end."""
+    """Return where the words of a text begin and end."""
     return [match.span() for match in _WORD.finditer(text if text.isascii() else _bare(text))]
 
 
@@ -61,6 +61,6 @@ def _bare(text: str) -> str:
         return text
     characters: list[str] = []
     for character in text:
-        mark = character in marks and characters and characters[-1].isalnum()
-        characters.append("a" if mark else character)
+        follows_letter = bool(characters) and characters[-1].isalnum()
+        characters.append("a" if follows_letter and character in marks else character)
     return "".join(characters)

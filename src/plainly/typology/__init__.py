@@ -1,1 +1,1 @@
-"""What was done to the sentence: a vocabulary of operations, annotations of them, and a labeller that finds them."""
+"""Operations on sentences: a vocabulary, annotations, a labeller, and profiles; sentence alignment."""

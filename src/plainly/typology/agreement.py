@@ -1,7 +1,7 @@
-"""Agreement on operations, token by token: of annotators with one another, with a gold, and of labellers with both.
+"""Agreement on operations, token by token: between annotators, with a gold, and of labellers with both.
 
-A labeller is measured against people's annotations, beside baselines and beside people themselves. Annotations that
-break their guide's rules can be repaired first.
+Labellers are measured against the annotations of people, beside baselines and people themselves. Annotations that
+violate the guide can be repaired first.
 """
 
 from collections import Counter
@@ -22,11 +22,11 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.stats import agreement as statistics
 from plainly.text.lexicon import Words
 from plainly.text.parse import Parser
-from plainly.typology import annotation, formats, network
-from plainly.typology.annotation import SIDES, Group, Pair, TextSide, build_groups, squeeze, token_labels
-from plainly.typology.labeller import batches, labeller
-from plainly.typology.labelling import Annotated, annotated, licence, payload, set_name
-from plainly.typology.vocabulary import NONE, all_labels, known, operation
+from plainly.typology import annotation, formats
+from plainly.typology.annotation import SIDES, Group, Pair, TextSide, build_groups, token_labels
+from plainly.typology.labeller import batches, labeller, save_weights
+from plainly.typology.labelling import Annotated, load_annotated, note_licence, payload, set_name
+from plainly.typology.vocabulary import NONE, all_labels, describe, is_operation, operation
 
 Merge = Literal["labels", "insertions-deletions", "computational", "changed"]
 TokenLabels = Mapping[str, Sequence[str]]  # by annotator, for the same tokens
@@ -46,7 +46,7 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class AgainstGold:
-    """One annotator's tokens on one side against the gold's. Both F1 leave out ``none``."""
+    """One annotator against the gold on one side, over tokens. Both F1 scores leave out ``none``."""
 
     annotator: str
     side: TextSide
@@ -58,7 +58,7 @@ class AgainstGold:
     labels: tuple[LabelScore, ...]
 
     def records(self) -> list[Record]:
-        """All labels together, then each."""
+        """Return a row for all labels together, then one for each."""
         overall = {"label": "all", **asdict(self)}
         rows = (overall, *overall.pop("labels"))
         return [{"annotator": self.annotator, "side": self.side, **row} for row in rows]
@@ -68,12 +68,12 @@ class AgainstGold:
         return plain | {"labels": {score.pop("label"): score for score in plain["labels"]}}
 
     def table(self, caption: str, *, decimals: int = 2, beside: Mapping[str, Sequence[float]] | None = None) -> Table:
-        """The labels one by one; ``beside`` are others' recall and precision."""
+        """Return a table with a row per label; ``beside`` adds the recall and precision of people."""
         rows = []
         for score in self.labels:
             numbers = (number(value, decimals, undefined="–") for value in (score.precision, score.recall, score.f1))
             others = map(number, reversed(beside[score.label])) if beside and score.label in beside else "––"
-            rows.append((score.label, str(score.gold), str(score.marked), *numbers, *others))
+            rows.append((describe(score.label), str(score.gold), str(score.marked), *numbers, *others))
         header = ("label", "gold", "marked", "precision", "recall", "F1", "people's precision", "people's recall")
         columns = len(header) if beside else len(header) - 2
         return Table(header[:columns], tuple(row[:columns] for row in rows), caption)
@@ -81,7 +81,7 @@ class AgainstGold:
 
 @dataclass(frozen=True, repr=False)
 class GoldAgreement(Result):
-    """How far annotators agree with a gold."""
+    """Agreement of annotators with a gold."""
 
     gold: str
     merge: Merge
@@ -105,7 +105,7 @@ class GoldAgreement(Result):
 
 @dataclass(frozen=True, repr=False)
 class AnnotatorAgreement(Result):
-    """How far annotators agree with one another: Davies–Fleiss kappa overall, and of each label against the others."""
+    """Agreement of annotators with one another: Davies–Fleiss kappa overall, and of each label against the others."""
 
     annotators: tuple[str, ...]
     merge: Merge
@@ -129,20 +129,20 @@ class AnnotatorAgreement(Result):
 
     def tables(self) -> list[Table]:
         kappas = ((*row.values(),) for row in self.records())
-        rows = tuple((side, label, number(kappa, 3, undefined="–")) for side, label, kappa in kappas)
+        rows = tuple((side, describe(label), number(kappa, 3, undefined="–")) for side, label, kappa in kappas)
         return [Table(("side", "label", "Davies–Fleiss kappa"), rows, text_columns=frozenset({0, 1}))]
 
 
 @dataclass(frozen=True, repr=False)
 class Repair(Result):
-    """What an annotation's guide does not allow in it, what was put right, and the pairs as they are then."""
+    """Violations of the annotation guide, the labels that were repaired, and the pairs after repair."""
 
     violations: tuple[annotation.Violation, ...]
     repaired: tuple[annotation.Violation, ...]
     pairs: tuple[Pair, ...]
 
     def save(self, path: str | Path) -> tuple[Path, ...]:
-        """Write the repaired pairs in the format that the name ends in; returns the files written."""
+        """Write the repaired pairs in the format given by the file name; return the files written."""
         return formats.save(self.pairs, path)
 
     def records(self) -> list[Record]:
@@ -153,7 +153,7 @@ class Repair(Result):
         return payload(self, findings=self.records(), repaired=repaired)
 
     def tables(self) -> list[Table]:
-        rows = tuple(tuple(row.values()) for row in self.records())
+        rows = tuple((row.where, row.what, describe(row.label), row.detail) for row in self.violations)
         return [Table(("where", "what", "label", "detail"), rows, text_columns=frozenset(range(4)))]
 
     def notes(self) -> list[Note]:
@@ -161,10 +161,10 @@ class Repair(Result):
 
 
 def annotator_agreement(sets: Mapping[str, Annotated], *, merge: Merge = "labels") -> AnnotatorAgreement:
-    """How far annotators of the same pairs agree with one another, on each side."""
+    """Measure the agreement of annotators of the same pairs with one another, on each side."""
     if len(sets) < 2:
-        raise BadInput("Agreement needs two annotators or more, or a gold standard to compare one with (gold=).")
-    annotators = {name: annotated(pairs) for name, pairs in sets.items()}
+        raise BadInput("Agreement needs two annotators or more, or one and a gold standard (gold=).")
+    annotators = {name: load_annotated(pairs) for name, pairs in sets.items()}
     sides = {side: aligned_labels(annotators, side, merge=merge) for side in SIDES}
     return AnnotatorAgreement(
         annotators=tuple(sets),
@@ -176,57 +176,57 @@ def annotator_agreement(sets: Mapping[str, Annotated], *, merge: Merge = "labels
 
 
 def gold_agreement(gold: Annotated, sets: Mapping[str, Annotated], *, merge: Merge = "labels") -> GoldAgreement:
-    """How far each annotator agrees with a gold, on each side."""
-    truth = annotated(gold)
-    scored = (against_gold(truth, annotated(pairs), name=name, merge=merge) for name, pairs in sets.items())
-    return GoldAgreement(set_name(gold), merge, tuple(chain.from_iterable(scored)))
+    """Measure the agreement of each annotator with a gold, on each side."""
+    truth = load_annotated(gold)
+    scores = (against_gold(truth, load_annotated(pairs), name=name, merge=merge) for name, pairs in sets.items())
+    return GoldAgreement(set_name(gold), merge, tuple(chain.from_iterable(scores)))
 
 
 def repair(data: Annotated) -> Repair:
-    """Look for what the guide does not allow, and turn labels on the wrong side into their counterparts."""
-    pairs = annotated(data)
+    """Find violations of the guide, and turn labels on the wrong side into their counterparts."""
+    pairs = load_annotated(data)
     repaired, changes = annotation.repair(pairs)
     return Repair(tuple(annotation.violations(pairs)), tuple(changes), repaired)
 
 
 def against_gold(
-    gold: Sequence[Pair], marked: Sequence[Pair], *, name: str = "", merge: Merge = "labels"
+    gold: Sequence[Pair], candidate: Sequence[Pair], *, name: str = "", merge: Merge = "labels"
 ) -> tuple[AgainstGold, ...]:
-    """Kappa, precision, recall and F1 of an annotator (or a labeller) with the gold, on each side."""
-    both = {"gold": gold, "marked": marked}
-    return tuple(_scored(aligned_labels(both, side, merge=merge), name=name, side=side) for side in SIDES)
+    """Compute kappa, precision, recall and F1 of an annotator (or a labeller) against the gold, on each side."""
+    both = {"gold": gold, "marked": candidate}
+    return tuple(_score_labels(aligned_labels(both, side, merge=merge), name=name, side=side) for side in SIDES)
 
 
 def aligned_labels(
     sets: Mapping[str, Sequence[Pair]], side: TextSide, *, merge: Merge = "labels"
 ) -> dict[str, list[str]]:
-    """Every annotator's labels for the same tokens, in the same order; only pairs that all of them have."""
+    """Return every annotator's labels for the same tokens in the same order, for the pairs that all of them have."""
     if merge not in get_args(Merge):
         raise UnknownName("way to merge", merge, get_args(Merge), see="plainly operations agreement --help")
-    keyed = {name: {(pair.part, pair.id): pair for pair in pairs} for name, pairs in sets.items()}
-    if len({len(next(iter(pairs))[0]) > 0 for pairs in keyed.values() if pairs}) > 1:
-        keyed = {name: {("", pair.id): pair for pair in pairs} for name, pairs in sets.items()}
-    shared = [key for key in next(iter(keyed.values()), {}) if all(key in pairs for pairs in keyed.values())]
-    if not shared:
+    by_key = {name: {(pair.part, pair.id): pair for pair in pairs} for name, pairs in sets.items()}
+    if len({len(next(iter(pairs))[0]) > 0 for pairs in by_key.values() if pairs}) > 1:
+        by_key = {name: {("", pair.id): pair for pair in pairs} for name, pairs in sets.items()}
+    keys = [key for key in next(iter(by_key.values()), {}) if all(key in pairs for pairs in by_key.values())]
+    if not keys:
         raise BadInput("The annotators have no pair in common. Agreement needs pairs with the same id (and part).")
     labels: dict[str, list[str]] = {name: [] for name in sets}
-    for key in shared:
-        same = {name: keyed[name][key] for name in sets}
+    for key in keys:
+        same = {name: by_key[name][key] for name in sets}
         length = max(len(pair.tokens(side)) for pair in same.values())
         if len({pair.tokens(side) for pair in same.values() if pair.tokens(side)}) > 1:
-            raise BadInput(f"The {side} texts of pair {key[1]!r} differ between annotators. Are they of one set?")
+            raise BadInput(f"The {side} texts of pair {key[1]!r} differ. Pass annotations of the same set.")
         if not length:
-            raise BadInput(f"Pair {key[1]!r} has no {side} text, so that tokens without a label cannot be counted.")
+            raise BadInput(f"Pair {key[1]!r} has no {side} text, so its tokens cannot be counted. Add the texts.")
         for name, pair in same.items():
-            labels[name] += [_merged(label, merge) for label in token_labels(pair, side, length=length)]
+            labels[name] += [_merge_label(label, merge) for label in token_labels(pair, side, length=length)]
     return labels
 
 
 def davies_fleiss(labels: TokenLabels) -> float:
-    """Agreement of several beyond chance, each with its own distribution of labels (Davies and Fleiss 1982).
+    """Return the agreement of several annotators beyond chance (Davies and Fleiss 1982).
 
-    The mean over all pairs of annotators of observed agreement, against the mean of what chance would make of it. Of
-    two it is Cohen's kappa; NaN where all use one and the same label throughout.
+    The mean observed agreement over all pairs of annotators is set against the mean expected by chance, with a
+    distribution of labels per annotator. For two it is Cohen's kappa; NaN where all use a single label throughout.
     """
     index: dict[str, int] = {}
     codes = np.array([[index.setdefault(label, len(index)) for label in row] for row in labels.values()])
@@ -234,18 +234,18 @@ def davies_fleiss(labels: TokenLabels) -> float:
 
 
 def label_agreement(labels: TokenLabels) -> dict[str, float]:
-    """Davies–Fleiss of each label against all others together: which operations do annotators see alike?"""
+    """Return the Davies–Fleiss kappa of each label against all others together."""
     return {
         label: davies_fleiss({name: [str(other == label) for other in row] for name, row in labels.items()})
         for label in sorted(set().union(*labels.values()))
     }
 
 
-def _scored(rows: TokenLabels, *, name: str, side: TextSide) -> AgainstGold:
-    """Labels of the gold and of one who marked the same tokens, compared."""
-    gold, marked = rows["gold"], rows["marked"]
-    of_gold, of_marked = Counter(gold), Counter(marked)
-    of_both = Counter(label for label, other in zip(gold, marked, strict=True) if label == other)
+def _score_labels(rows: TokenLabels, *, name: str, side: TextSide) -> AgainstGold:
+    """Compare the labels of an annotator with those of the gold."""
+    gold, candidate = rows["gold"], rows["marked"]
+    of_gold, of_marked = Counter(gold), Counter(candidate)
+    of_both = Counter(label for label, other in zip(gold, candidate, strict=True) if label == other)
     present = of_gold.keys() | of_marked.keys()
     labels = [label for label in (*all_labels(), "add", "delete", "replace", "other", "changed") if label in present]
     labels += [*sorted(present - {*labels, NONE}), NONE]
@@ -254,7 +254,7 @@ def _scored(rows: TokenLabels, *, name: str, side: TextSide) -> AgainstGold:
         truth, guess, both = of_gold[label], of_marked[label], of_both[label]
         numbers = _ratio(both, guess), _ratio(both, truth), _ratio(2 * both, truth + guess)
         scores.append(LabelScore(label, truth, guess, *numbers))
-    changed = scores[:-1]
+    operations = scores[:-1]
     return AgainstGold(
         annotator=name,
         side=side,
@@ -262,16 +262,17 @@ def _scored(rows: TokenLabels, *, name: str, side: TextSide) -> AgainstGold:
         kappa=davies_fleiss(rows),
         accuracy=_ratio(of_both.total(), len(gold)),
         micro_f1=_ratio(
-            2 * sum(of_both[score.label] for score in changed), sum(score.gold + score.marked for score in changed)
+            2 * sum(of_both[score.label] for score in operations),
+            sum(score.gold + score.marked for score in operations),
         ),
-        macro_f1=float(np.mean([score.f1 for score in changed if score.gold] or [np.nan])),
+        macro_f1=float(np.mean([score.f1 for score in operations if score.gold] or [np.nan])),
         labels=tuple(scores),
     )
 
 
-def _merged(label: str, merge: Merge) -> str:
-    """A label as it counts when kinds are merged: all insertions one, all deletions one, and so on."""
-    if merge == "labels" or label == NONE or not known(label):
+def _merge_label(label: str, merge: Merge) -> str:
+    """Return the label that stands for a label after merging: all insertions one, all deletions one, and so on."""
+    if merge == "labels" or label == NONE or not is_operation(label):
         return label
     if merge == "changed":
         return "changed"
@@ -286,27 +287,27 @@ def _ratio(part: int, whole: int) -> float:
 
 
 _NINE = "nine people, the paper's gold"
-_TOO_GOOD = (
-    "These weights were trained on all of ASSETann, the sources of its gold among them: on either, the figures are too "
-    "good. For honest ones: plainly operations train"
+_TRAINED_ON_GOLD = (
+    "These weights were trained on all of ASSETann, including the sources of its gold, so figures on either are too "
+    "high. For unbiased ones: plainly operations train"
 )
 
 
 @cache
 def people() -> dict[str, Any]:
-    """The paper's nine annotators, by side: mean kappa with the gold, and recall and precision by label."""
+    """Return the paper's nine annotators by side: mean kappa with the gold, and recall and precision by label."""
     table = read_shipped(__file__, "annotators.toml")
     return {side: {"kappa": table["kappa"][side], "labels": table[side]} for side in SIDES}
 
 
 @dataclass(frozen=True)
-class MeasuredOnSet:
+class SetQuality:
     """Labellers on one annotated set."""
 
     gold: str
-    shown: tuple[str, ...]  # Those whose labels are shown one by one.
+    names: tuple[str, ...]  # Those whose labels are shown one by one.
     whole: tuple[AgainstGold, ...]
-    clean: tuple[AgainstGold, ...]  # Without the pairs marked as erroneous, in which by rule nothing else is annotated.
+    clean: tuple[AgainstGold, ...]  # Without erroneous pairs, in which nothing else is annotated.
 
     def records(self) -> list[Record]:
         rows: list[Record] = []
@@ -330,43 +331,43 @@ class MeasuredOnSet:
         by_label = [
             side.table(f"{side.annotator}: {side.side}", decimals=3, beside=people()[side.side]["labels"])
             for side in self.whole
-            if side.annotator in self.shown
+            if side.annotator in self.names
         ]
         return [Table(header, rows, f"{self.gold}:", text_columns=frozenset({0, 1})), *by_label]
 
 
 @dataclass(frozen=True, repr=False)
 class LabellerQuality(Result):
-    """How labellers do on annotated sets, beside baselines and people."""
+    """Quality of labellers on annotated sets, beside baselines and people."""
 
-    sets: tuple[MeasuredOnSet, ...]
+    sets: tuple[SetQuality, ...]
     notice: str = ""
 
     def records(self) -> list[Record]:
-        return [row for measured in self.sets for row in measured.records()]
+        return [row for quality in self.sets for row in quality.records()]
 
     def json(self) -> Record:
         sets = [
             {
-                "gold": measured.gold,
-                "labellers": [side.json() for side in measured.whole],
-                "without_erroneous_pairs": [side.json() for side in measured.clean],
+                "gold": quality.gold,
+                "labellers": [side.json() for side in quality.whole],
+                "without_erroneous_pairs": [side.json() for side in quality.clean],
             }
-            for measured in self.sets
+            for quality in self.sets
         ]
         return payload(self, sets=sets, people=people())
 
     def tables(self) -> list[Table]:
-        return [table for measured in self.sets for table in measured.tables()]
+        return [table for quality in self.sets for table in quality.tables()]
 
     def notes(self) -> list[Note]:
-        return [*licence(self.notice), *([Note(_TOO_GOOD, code="trained-on")] if self.notice else [])]
+        return [*note_licence(self.notice), *([Note(_TRAINED_ON_GOLD, code="trained-on")] if self.notice else [])]
 
 
 def evaluate_labeller(data: Annotated = "assetann/gold", *, name: str = "light") -> LabellerQuality:
-    """How well a labeller gives the labels that people gave."""
-    gold, chosen = annotated(data), labeller(name)
-    return LabellerQuality((_measured(set_name(data), gold, {chosen.name: chosen.again(gold)}),), chosen.notice)
+    """Measure how well a labeller reproduces the labels of people."""
+    gold, model = load_annotated(data), labeller(name)
+    return LabellerQuality((_measure(set_name(data), gold, {model.name: model.relabel(gold)}),), model.notice)
 
 
 def cross_validate_labeller(
@@ -378,21 +379,21 @@ def cross_validate_labeller(
     save: str | Path | None = None,
     progress: Progress = no_progress,
 ) -> LabellerQuality:
-    """How well the trained labeller does on sources that it was not trained on, and on a ``gold`` of the same pairs.
+    """Measure the trained labeller on sources that it was not trained on, and on a ``gold`` of the same pairs.
 
-    ``spacy`` is the model of a labeller with a parser; ``save`` is where the labels go.
+    ``spacy`` is the model of a labeller with a parser; ``save`` is the file for the labels.
     """
     from plainly.typology.labeller_training import cross_validate
 
-    pairs = annotated(data)
-    labelled = cross_validate(pairs, folds=folds, parser=Parser(spacy) if spacy else None, progress=progress)
+    pairs = load_annotated(data)
+    predictions = cross_validate(pairs, folds=folds, parser=Parser(spacy) if spacy else None, progress=progress)
     if save:
-        formats.save(labelled, save)
+        formats.save(predictions, save)
     name = f"trained{' with a parser' if spacy else ''}, {folds} folds by source"
-    sets = [_measured(set_name(data), pairs, {name: labelled})]
+    sets = [_measure(set_name(data), pairs, {name: predictions})]
     if gold:
-        truth = annotated(gold)
-        sets.append(_measured(set_name(gold), truth, {name: _same_texts(truth, labelled)}))
+        truth = load_annotated(gold)
+        sets.append(_measure(set_name(gold), truth, {name: _match_texts(truth, predictions)}))
     return LabellerQuality(tuple(sets))
 
 
@@ -403,31 +404,31 @@ def train_labeller(
     spacy: str | None = None,
     progress: Progress = no_progress,
 ) -> tuple[float, ...]:
-    """Train on everything and write the weights (``.npz``); returns the mean loss a pair in each epoch."""
+    """Train on everything and write the weights (``.npz``); return the mean loss per pair in each epoch."""
     from plainly.typology.labeller_training import train_on_all
 
     parser = Parser(spacy) if spacy else None
-    weights = train_on_all(annotated(data), data=set_name(data), parser=parser, progress=progress)
-    network.save(Path(path), weights)
+    weights = train_on_all(load_annotated(data), data=set_name(data), parser=parser, progress=progress)
+    save_weights(Path(path), weights)
     return tuple(weights.card["losses"])
 
 
-def _same_texts(gold: Sequence[Pair], labelled: Sequence[Pair]) -> tuple[Pair, ...]:
-    """The gold's pairs with the groups of the labelled pairs that have the same words."""
-    groups = {(squeeze(pair.source), squeeze(pair.output)): pair.groups for pair in labelled}
-    missing = next((pair for pair in gold if (squeeze(pair.source), squeeze(pair.output)) not in groups), None)
+def _match_texts(gold: Sequence[Pair], predictions: Sequence[Pair]) -> tuple[Pair, ...]:
+    """Return the gold's pairs with the groups of the labelled pairs that have the same words."""
+    groups = {pair.words: pair.groups for pair in predictions}
+    missing = next((pair for pair in gold if pair.words not in groups), None)
     if missing is not None:
-        raise BadInput(f"The gold's {missing.where} is not among the pairs that were labelled.")
-    return tuple(pair.with_groups(groups[squeeze(pair.source), squeeze(pair.output)]) for pair in gold)
+        raise BadInput(f"The gold's {missing.where} is not among the labelled pairs. Pass the gold of the same pairs.")
+    return tuple(pair.with_groups(groups[pair.words]) for pair in gold)
 
 
 def baseline_none(gold: Sequence[Pair]) -> tuple[Pair, ...]:
-    """The majority class: nothing was done to any word."""
+    """Return the pairs without operations: the majority class."""
     return tuple(pair.with_groups(()) for pair in gold)
 
 
 def baseline_words(gold: Sequence[Pair]) -> tuple[Pair, ...]:
-    """What EASSE's word-level labels say, each as the commonest label that it can be in ASSETann.
+    """Label words like EASSE, with the most common label in ASSETann for each kind.
 
     An unaligned source word was deleted (deloth), an unaligned output word added (incst), a word aligned with another
     one replaced (synonym), and a word aligned out of order moved. The alignment is plainly's.
@@ -441,25 +442,25 @@ def baseline_words(gold: Sequence[Pair]) -> tuple[Pair, ...]:
             labels = ["deloth"] * len(source), ["incst"] * len(output)
             for place, link in enumerate(links[0]):
                 if link >= 0:
-                    same = source[place].lower() == output[link].lower()
-                    moved = batch.aligned.source.passes[at, place] > 1
-                    labels[0][place] = labels[1][link] = ("move" if moved else NONE) if same else "synonym"
+                    is_same = source[place].lower() == output[link].lower()
+                    has_moved = batch.aligned.source.passes[at, place] > 1
+                    labels[0][place] = labels[1][link] = ("move" if has_moved else NONE) if is_same else "synonym"
             groups[pair] = build_groups(labels, None, links)
     return tuple(pair.with_groups(groups[at]) for at, pair in enumerate(gold))
 
 
-def _measured(name: str, gold: Sequence[Pair], systems: Mapping[str, Sequence[Pair]]) -> MeasuredOnSet:
-    """Labels of the same pairs, and of baselines, against the gold."""
+def _measure(name: str, gold: Sequence[Pair], systems: Mapping[str, Sequence[Pair]]) -> SetQuality:
+    """Compare labellers and baselines with the gold."""
     everything: dict[str, Sequence[Pair]] = {
         "nothing changed": baseline_none(gold),
         "EASSE-style words": baseline_words(gold),
     }
     if "rules" not in systems:
-        everything["rules"] = labeller("rules").again(gold)
+        everything["rules"] = labeller("rules").relabel(gold)
     clean = [at for at, pair in enumerate(gold) if "err" not in pair.labels]
     whole: list[AgainstGold] = []
     without: list[AgainstGold] = []
     for system, pairs in (everything | dict(systems)).items():
         whole += against_gold(gold, pairs, name=system)
         without += against_gold([gold[at] for at in clean], [pairs[at] for at in clean], name=system)
-    return MeasuredOnSet(name, tuple(systems), tuple(whole), tuple(without))
+    return SetQuality(name, tuple(systems), tuple(whole), tuple(without))

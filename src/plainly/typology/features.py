@@ -1,7 +1,7 @@
-"""What the trained labeller looks at: for each word, about fifty facts as numbers, for a whole batch at once.
+"""Input of the trained labeller: about fifty facts per word as numbers, for a whole batch at once.
 
-A fact is a template and a value, hashed to a row of the model's table. Facts are about the word, its neighbours, its
-counterpart, the run of unaligned words that it stands in, and what stands in the same gap on the other side.
+A fact is a template and a value, hashed to a row of the model's table. Facts describe the word, its neighbours, its
+counterpart, its run of unaligned words, and the words in the same gap on the other side.
 """
 
 from collections.abc import Sequence
@@ -21,23 +21,21 @@ _LIMITS = np.array([0, 1, 2, 3, 4, 6, 8, 12, 20])
 
 
 def status(own: AlignedSide, other: AlignedSide, table: npt.NDArray[np.int32]) -> Ints:
-    """0 padding, 1 unaligned, 2 kept, 3 kept in another form, 4 moved, 5 moved in another form."""
-    same = table[_counterparts(own, other), LOWER] == table[own.words, LOWER]
-    aligned = np.where(own.links < 0, 1, 2 + (~same) + 2 * (own.passes > 1))
-    return np.where(own.words == 0, 0, aligned).astype(np.int64)
+    """Return 0 for padding, 1 unaligned, 2 kept, 3 kept in another form, 4 moved, 5 moved in another form."""
+    is_same = table[_counterparts(own, other), LOWER] == table[own.words, LOWER]
+    values = np.where(own.links < 0, 1, 2 + (~is_same) + 2 * (own.passes > 1))
+    return np.where(own.words == 0, 0, values).astype(np.int64)
 
 
 def features(own: AlignedSide, other: AlignedSide, table: npt.NDArray[np.int32], *, side: int, buckets: int) -> Ints:
-    """Rows of the model's table for every real word, (words, facts), in the order of the pairs."""
-    words = _Described(own, other, table)
-    # A fact's place in the list is its template, which the trained weights know it by.
-    values = [*_of_words(words), *_of_runs(words), *_of_gaps(words), *_of_places(words)]
+    """Return rows of the model's table for every real word, (words, facts), in the order of the pairs."""
     real = own.words != 0
-    return hashed([value[real].astype(np.int64) for value in values], 0, side=side, buckets=buckets)
+    values = [value[real].astype(np.int64) for value in _describe_words(own, other, table)]
+    return hash_values(values, 0, side=side, buckets=buckets)
 
 
-def hashed(values: Sequence[Ints], first: int, *, side: int, buckets: int) -> Ints:
-    """Values of templates, numbered from ``first``, as rows of the model's table: (words, templates)."""
+def hash_values(values: Sequence[Ints], first: int, *, side: int, buckets: int) -> Ints:
+    """Hash values of templates, numbered from ``first``, to rows of the model's table: (words, templates)."""
     rows = np.empty((len(values[0]), len(values)), dtype=np.int64)
     for template, value in enumerate(values):
         mixed = (value * 128 + first + template) * 2 + side
@@ -46,133 +44,117 @@ def hashed(values: Sequence[Ints], first: int, *, side: int, buckets: int) -> In
     return rows
 
 
-class _Described:
-    """What is known about each word of a side, and about the runs of words that it stands in."""
+def _describe_words(own: AlignedSide, other: AlignedSide, table: npt.NDArray[np.int32]) -> list[Ints]:
+    """Return the facts about each word; the trained weights know a fact by its position in this list."""
 
-    def __init__(self, own: AlignedSide, other: AlignedSide, table: npt.NDArray[np.int32]) -> None:
-        self.own, self.other, self.table = own, other, table
-        self.state = status(own, other, table)
-        self.kind, self.word, self.ending, self.length, self.shape = (
-            self.known(own.words, column) for column in (KIND_COLUMN, HASH, ENDING, LENGTH, SHAPE)
-        )
-        self.previous, self.following = shift(self.kind, 1), shift(self.kind, -1)
-        self.run = Runs(self.state)
-        self.size = _bucket(self.run.length)
+    def column(words: npt.NDArray[np.integer[Any]], number: int) -> Ints:
+        return np.asarray(table[words, number], dtype=np.int64)
 
-    def known(self, words: npt.NDArray[np.integer[Any]], column: int) -> Ints:
-        """A column of the table, for words by their numbers."""
-        column_of_words: Ints = self.table[words, column].astype(np.int64)
-        return column_of_words
+    state = status(own, other, table)
+    columns = KIND_COLUMN, HASH, ENDING, LENGTH, SHAPE
+    kind, word, ending, length, shape = (column(own.words, number) for number in columns)
+    previous, following = shift(kind, 1), shift(kind, -1)
 
-
-def _of_words(words: _Described) -> list[Ints]:
-    """About a word, its neighbours and its counterpart."""
-    own, other, state, kind, word, ending = words.own, words.other, words.state, words.kind, words.word, words.ending
+    # About a word, its neighbours and its counterpart.
     counterpart = np.where(own.links >= 0, _counterparts(own, other), 0)
-    same_stem = (words.table[counterpart, STEM] == words.table[own.words, STEM]).astype(np.int64)
+    same_stem = (table[counterpart, STEM] == table[own.words, STEM]).astype(np.int64)
     distance = np.where(own.links >= 0, own.links - np.arange(own.words.shape[1]), 0).astype(np.int64)
     around = state * 216 + shift(state, 1) * 36 + shift(state, -1) * 6
-    return [
+    facts = [
         state,
         word * 8 + state,
         kind * 8 + state,
         ending * 8 + state,
-        (words.length * 4 + words.shape) * 8 + state,
+        (length * 4 + shape) * 8 + state,
         around,
         around * 36 + shift(state, 2) * 6 + shift(state, -2),
         shift(word, 1) * 8 + state,
         shift(word, -1) * 8 + state,
-        (words.previous * 32 + kind) * 8 + state,
-        (kind * 32 + words.following) * 8 + state,
-        (words.previous * 32 + words.following) * 8 + state,
+        (previous * 32 + kind) * 8 + state,
+        (kind * 32 + following) * 8 + state,
+        (previous * 32 + following) * 8 + state,
         shift(ending, 1) * 8 + state,
         shift(ending, -1) * 8 + state,
-        words.known(counterpart, HASH) * 8 + state,
-        (words.known(counterpart, KIND_COLUMN) * 32 + kind) * 8 + state,
-        (words.known(counterpart, ENDING) * 32 + ending) * 8 + state + 8192 * same_stem,
+        column(counterpart, HASH) * 8 + state,
+        (column(counterpart, KIND_COLUMN) * 32 + kind) * 8 + state,
+        (column(counterpart, ENDING) * 32 + ending) * 8 + state + 8192 * same_stem,
         (np.sign(distance) * _bucket(np.abs(distance)) + 10) * 8 + state,
     ]
 
-
-def _of_runs(words: _Described) -> list[Ints]:
-    """About the run of words of like status that a word stands in."""
-    run, state, kind, word, size = words.run, words.state, words.kind, words.word, words.size
+    # About the run of words of like status that a word stands in.
+    run = Runs(state)
+    size = _bucket(run.length)
     clause = ((kind == KIND["relative"]) | (kind == KIND["auxiliary"])).astype(np.int64)
     comma = ((kind == KIND["comma"]) | (kind == KIND["bracket"])).astype(np.int64)
-    light = (kind >= KIND["stop"]).astype(np.int64)
-    inside = run.count(clause) * 16 + run.count(comma) * 4 + np.minimum(run.count(1 - light), 3)
+    heavy = (kind < KIND["stop"]).astype(np.int64)
+    inside = run.count(clause) * 16 + run.count(comma) * 4 + np.minimum(run.count(heavy), 3)
     place = np.minimum(run.place, 3) * 4 + np.minimum(run.length - 1 - run.place, 3)
-    first = take(word, run.start)
-    before, after = take(words.previous, run.start), take(words.following, run.end)
-    return [
+    first_word, first_kind, last_kind = take(word, run.start), take(kind, run.start), take(kind, run.end)
+    facts += [
         size * 16 + place + 1000 * state,
-        (take(kind, run.start) * 32 + take(kind, run.end)) * 16 + size,
-        first,
+        (first_kind * 32 + last_kind) * 16 + size,
+        first_word,
         take(word, run.end),
-        first * 32 + kind,
-        (before * 32 + after) * 16 + size,
+        first_word * 32 + kind,
+        (take(previous, run.start) * 32 + take(following, run.end)) * 16 + size,
         take(shift(word, 1), run.start),
         take(shift(word, -1), run.end),
         inside * 16 + size,
         (inside * 32 + kind) * 8 + state,
     ]
 
-
-def _of_gaps(words: _Described) -> list[Ints]:
-    """About what stands in the same gap on the other side."""
-    own, other, state, kind = words.own, words.other, words.state, words.kind
+    # About what stands in the same gap on the other side.
     gap = _Gap(own, other)
-    first_kind, last_kind = words.known(gap.first, KIND_COLUMN), words.known(gap.last, KIND_COLUMN)
-    other_kind, free = words.table[other.words, KIND_COLUMN], other.links < 0
+    gap_first, gap_last = column(gap.first, KIND_COLUMN), column(gap.last, KIND_COLUMN)
+    other_kind, free = table[other.words, KIND_COLUMN], other.links < 0
     unaligned = _bucket(gap.unaligned)
     content = _bucket(gap.count(((other_kind < KIND["stop"]) & free).astype(np.int64)))
-    stops = np.minimum(gap.count(((other_kind == KIND["stop"]) & free).astype(np.int64)), 2)
-    return [
-        (unaligned * 16 + words.size) * 8 + state,
+    gap_stops = np.minimum(gap.count(((other_kind == KIND["stop"]) & free).astype(np.int64)), 2)
+    facts += [
+        (unaligned * 16 + size) * 8 + state,
         (content * 16 + unaligned) * 32 + kind,
-        (first_kind * 32 + last_kind) * 8 + state,
-        words.known(gap.first, HASH),
-        words.known(gap.last, HASH),
-        (first_kind * 32 + kind) * 8 + state,
-        (words.known(gap.first, ENDING) * 32 + words.ending) * 8 + state,
-        stops * 64 + kind,
+        (gap_first * 32 + gap_last) * 8 + state,
+        column(gap.first, HASH),
+        column(gap.last, HASH),
+        (gap_first * 32 + kind) * 8 + state,
+        (column(gap.first, ENDING) * 32 + ending) * 8 + state,
+        gap_stops * 64 + kind,
     ]
 
-
-def _of_places(words: _Described) -> list[Ints]:
-    """About moves, the whole pair (lengths, how much was aligned, stops), and where in it a word stands."""
-    own, other, state, kind, word, run = words.own, words.other, words.state, words.kind, words.word, words.run
-    size, other_size = ((side.words != 0).sum(axis=1, keepdims=True) for side in (own, other))
-    unaligned = (state == 1).sum(axis=1, keepdims=True)
-    other_unaligned = ((other.links < 0) & (other.words != 0)).sum(axis=1, keepdims=True)
-    ratio = np.clip(8 * other_size // np.maximum(size, 1), 0, 20)
-    free = np.clip(10 * unaligned // np.maximum(size, 1), 0, 9)
-    other_free = np.clip(10 * other_unaligned // np.maximum(other_size, 1), 0, 9)
-    moved = np.minimum((own.passes > 1).sum(axis=1, keepdims=True), 5)
+    # About moves, the whole pair (lengths, how much was aligned, stops), and where in it a word stands.
+    (words, free_share), (other_words, other_free_share) = _count_words(own), _count_words(other)
+    ratio = np.clip(8 * other_words // np.maximum(words, 1), 0, 20)
+    moves = np.minimum((own.passes > 1).sum(axis=1, keepdims=True), 5)
     stops = np.minimum((kind == KIND["stop"]).sum(axis=1, keepdims=True), 3)
-    position = np.minimum(np.arange(own.words.shape[1]), 3)
-    at_end = shift(state, -1) == 0
-    crossed = _crossed(own, other)
+    crossings = _count_crossings(own, other)
     return [
-        _moved_facts(own, state),
-        (ratio * 16 + free) * 8 + state,
-        ((free * 16 + other_free) * 8 + moved) * 8 + state,
-        ((stops * 16 + moved) * 32 + kind) * 8 + state,
-        position * 32 + kind,
-        at_end * 64 + kind,
-        shift(kind, 2) * 32 + words.previous,
-        shift(kind, -2) * 32 + words.following,
+        *facts,
+        _describe_moves(own, state),
+        (ratio * 16 + free_share) * 8 + state,
+        ((free_share * 16 + other_free_share) * 8 + moves) * 8 + state,
+        ((stops * 16 + moves) * 32 + kind) * 8 + state,
+        np.minimum(np.arange(own.words.shape[1]), 3) * 32 + kind,
+        (shift(state, -1) == 0) * 64 + kind,
+        shift(kind, 2) * 32 + previous,
+        shift(kind, -2) * 32 + following,
         shift(word, 2) * 8 + state,
         shift(word, -2) * 8 + state,
-        (take(kind, run.start) * 32 + kind) * 16 + words.size,
-        (take(kind, run.end) * 32 + kind) * 16 + words.size,
-        crossed,
-        crossed * 32 + kind,
+        (first_kind * 32 + kind) * 16 + size,
+        (last_kind * 32 + kind) * 16 + size,
+        crossings,
+        crossings * 32 + kind,
     ]
+
+
+def _count_words(side: AlignedSide) -> tuple[Ints, Ints]:
+    """Return the words of each pair on a side, and the tenths of them that are unaligned, at most nine."""
+    words = (side.words != 0).sum(axis=1, keepdims=True)
+    unaligned = ((side.links < 0) & (side.words != 0)).sum(axis=1, keepdims=True)
+    return words, np.clip(10 * unaligned // np.maximum(words, 1), 0, 9)
 
 
 class Runs:
-    """Runs of words of like status: for each word, where its run starts and ends, and its place in it."""
+    """Runs of words of like status: for each word, the start and end of its run and its position in it."""
 
     def __init__(self, state: Ints) -> None:
         column = np.arange(state.shape[1])[None, :]
@@ -187,7 +169,7 @@ class Runs:
         self.place: Ints = column - self.start
 
     def count(self, flags: Ints) -> Ints:
-        """How often a flag is set in the run, at most three."""
+        """Return how often a flag is set in the run, at most three."""
         total = _total(flags)
         inside: Ints = np.minimum(take(total, self.end + 1) - take(total, self.start), 3)
         return inside
@@ -219,15 +201,15 @@ class _Gap:
         )
 
     def count(self, flags: Ints) -> Ints:
-        """How often a flag of the other side's words is set in the stretch."""
+        """Return how often a flag of the other side's words is set in the stretch."""
         total = _total(flags)
         upper = take(total, np.maximum(self._right, 0))
         inside: Ints = np.maximum(upper - take(total, np.clip(self._left + 1, 0, flags.shape[1])), 0)
         return inside
 
 
-def _moved_facts(own: AlignedSide, state: Ints) -> Ints:
-    """Of a moved word: the length of the block that moved with it, and how far."""
+def _describe_moves(own: AlignedSide, state: Ints) -> Ints:
+    """Return, for a moved word, the length of the block that moved with it and the distance."""
     same = np.zeros(state.shape, dtype=bool)
     same[:, 1:] = (own.links[:, 1:] == own.links[:, :-1] + 1) & (own.passes[:, 1:] > 1) & (own.passes[:, :-1] > 1)
     block = Runs(np.where(own.passes > 1, 4, 2).astype(np.int64)).length
@@ -235,47 +217,47 @@ def _moved_facts(own: AlignedSide, state: Ints) -> Ints:
     return np.where(own.passes > 1, 1 + _bucket(block) * 32 + _bucket(distance.astype(np.int64)) * 2 + same, 0)
 
 
-def _crossed(own: AlignedSide, other: AlignedSide) -> Ints:
-    """Of a word kept in place: how many words moved across it, and how many other words they crossed with it.
+def _count_crossings(own: AlignedSide, other: AlignedSide) -> Ints:
+    """Return, for a word kept in place, how many words moved across it and how many other words they crossed.
 
-    Where two phrases change places, which of them moved is the annotator's choice, and often it is both.
+    Where two phrases change places, annotators differ in which of them they mark as moved, and often mark both.
     """
-    crossed = np.zeros(own.words.shape, dtype=np.int64)
+    crossings = np.zeros(own.words.shape, dtype=np.int64)
     pairs = np.flatnonzero((own.passes > 1).any(axis=1))
     passes, links = own.passes[pairs], own.links[pairs]
     moved, other_moved = (_total((side > 1).astype(np.int64)) for side in (passes, other.passes[pairs]))
-    kept = passes == 1
-    net = np.where(kept, moved[:, :-1] - take(other_moved, np.maximum(links, 0)), 0)
-    size = ((net[:, :, None] == net[:, None, :]) & kept[:, None, :]).sum(axis=2)
+    in_place = passes == 1
+    net = np.where(in_place, moved[:, :-1] - take(other_moved, np.maximum(links, 0)), 0)
+    size = ((net[:, :, None] == net[:, None, :]) & in_place[:, None, :]).sum(axis=2)
     ratio = np.minimum(2 * size // np.maximum(np.abs(net), 1), 7)
-    crossed[pairs] = np.where(net != 0, 1 + (np.minimum(np.abs(net), 9) * 8 + ratio) * 2 + (net > 0), 0)
-    return crossed
+    crossings[pairs] = np.where(net != 0, 1 + (np.minimum(np.abs(net), 9) * 8 + ratio) * 2 + (net > 0), 0)
+    return crossings
 
 
 def _total(flags: Ints) -> Ints:
-    """How many flags are set before each place, and in all."""
+    """Return how many flags are set before each position, and in all."""
     total = np.zeros((flags.shape[0], flags.shape[1] + 1), dtype=np.int64)
     np.cumsum(flags, axis=1, out=total[:, 1:])
     return total
 
 
 def shift(values: Ints, by: int) -> Ints:
-    """Values of the word ``by`` places before (negative: after); 0 beyond the ends."""
-    moved = np.zeros_like(values)
+    """Return the values of the word ``by`` positions before (negative: after); 0 beyond the ends."""
+    shifted = np.zeros_like(values)
     if by > 0:
-        moved[:, by:] = values[:, :-by]
+        shifted[:, by:] = values[:, :-by]
     else:
-        moved[:, :by] = values[:, -by:]
-    return moved
+        shifted[:, :by] = values[:, -by:]
+    return shifted
 
 
 def take(values: npt.NDArray[Number], places: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Number]:
-    """Of each pair, the values at places."""
+    """Return the values at some positions of each pair."""
     return np.take_along_axis(values, places, axis=1)
 
 
 def _counterparts(own: AlignedSide, other: AlignedSide) -> npt.NDArray[np.int32]:
-    """The other side's word that each word is aligned with; any word where there is none."""
+    """Return the other side's word that each word is aligned with; any word where there is none."""
     return take(other.words, np.maximum(own.links, 0))
 
 
@@ -284,10 +266,10 @@ def _bucket(values: Ints) -> Ints:
 
 
 def parse_values(parses: Sequence[Parse], state: Ints, kind: Ints) -> list[Ints]:
-    """Facts from parses, padded to a batch: tags and relations of a word, its head, and the top of its stretch.
+    """Return facts from parses, padded to a batch: tags and relations of a word, its head, and the top of its stretch.
 
-    What decides whether a deletion is a modifier, a clause or something else is how its topmost word hangs on the rest;
-    so each word also looks at the top of the unaligned stretch that it stands in.
+    Whether a deletion is a modifier, a clause or something else depends on how its topmost word is attached to the
+    rest, so each word also looks at the top of its unaligned stretch.
     """
     width = state.shape[1]
     padded = np.zeros((3, *state.shape), dtype=np.int64)

@@ -1,15 +1,14 @@
-"""Annotated pairs in files: Yawat, JSONL, brat and a plain table, told apart by name; or a named data set.
+"""Files of annotated pairs: Yawat, JSONL, brat and a plain table, recognised by name; or a named data set.
 
-Yawat has two files: ``.crp`` holds three lines a pair (id, source, output), ``.aln`` one line of groups a pair:
-``ID source,tokens:output,tokens:label …``. What is read is written back byte for byte, as long as the file was
-canonical: one line feed after each line, one space between groups, and no blank lines.
+Yawat has two files: ``.crp`` holds three lines per pair (id, source, output), ``.aln`` one line of groups per pair:
+``ID source,tokens:output,tokens:label …``. Canonical files (one line feed after each line, one space between groups, no
+blank lines) survive reading and writing byte for byte.
 
-brat standoff is a ``.txt`` with the pairs as a ``.crp`` has them, and an ``.ann`` that points into it. A group in one
-text is one text-bound annotation with its label. A group in both texts is two of them and a relation ``Aligned``.
-Fragments stand in the order in which tokens were marked, and a confidence is an annotator's note, so that nothing is
-lost on the way there and back.
+brat standoff is a ``.txt`` with the pairs as in a ``.crp``, and an ``.ann`` that points into it. A group in one text is
+one text-bound annotation with its label; a group in both texts is two of them and a relation ``Aligned``. Fragments are
+in the order in which tokens were marked, and a confidence is an annotator's note, so nothing is lost.
 
-SWiPE's pages are read only: its marked edits become groups of tokens, its categories labels of ours.
+SWiPE pages are read only: marked edits become groups of tokens, and categories become labels.
 """
 
 import csv
@@ -25,7 +24,8 @@ import msgspec
 from plainly import data
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
-from plainly.io.lines import read_lines, read_text
+from plainly.io.files import read_lines, read_text
+from plainly.text.word_alignment import runs
 from plainly.typology.annotation import SIDES, Group, Pair
 from plainly.typology.vocabulary import canonical, mapping, operation
 
@@ -41,7 +41,7 @@ _BRAT_NOTE = re.compile(r"#\d+\tAnnotatorNotes (T\d+)\tconfidence ([\d.]+)")
 
 
 def load(place: str | Path) -> tuple[Pair, ...]:
-    """Annotated pairs from a file (``.aln`` with its ``.crp``, ``.jsonl``, ``.ann``, ``.tsv``) or a named data set."""
+    """Load annotated pairs from a file (``.aln`` with ``.crp``, ``.jsonl``, ``.ann``, ``.tsv``) or a named data set."""
     path = Path(place)
     if path.suffix not in SUFFIXES:
         if isinstance(place, str) and place in data.names():
@@ -63,10 +63,10 @@ def load(place: str | Path) -> tuple[Pair, ...]:
 
 
 def save(pairs: Sequence[Pair], place: str | Path) -> tuple[Path, ...]:
-    """Write pairs in the format that the name ends in; returns the files written."""
+    """Write pairs in the format given by the file name; return the files written."""
     path = Path(place)
     if path.suffix not in SUFFIXES:
-        raise BadInput(f"{place}: the name must end in one of {', '.join(SUFFIXES)}, which chooses the format.")
+        raise BadInput(f"{place}: the file name must end in one of {', '.join(SUFFIXES)}.")
     if path.suffix in (".aln", ".crp"):
         texts = {path.with_suffix(".aln"): write_alignment(pairs)}
         if any(pair.source or pair.output for pair in pairs):
@@ -82,12 +82,12 @@ def save(pairs: Sequence[Pair], place: str | Path) -> tuple[Path, ...]:
 
 
 def write_jsonl(pairs: Iterable[Pair]) -> str:
-    """One pair a line."""
+    """Return JSON lines, a pair per line."""
     return "".join(json.dumps(record(pair), ensure_ascii=False) + "\n" for pair in pairs)
 
 
 def record(pair: Pair) -> dict[str, Any]:
-    """A pair as plain data."""
+    """Return a pair as plain data."""
     groups = [
         {
             "source": list(group.source),
@@ -102,7 +102,7 @@ def record(pair: Pair) -> dict[str, Any]:
 
 
 def write_table(pairs: Iterable[Pair]) -> str:
-    """One group a row, tab-separated, with the words it covers; a pair without groups has one row without a label."""
+    """Return tab-separated rows, one per group, with its words; a pair without groups has one row without a label."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
     writer.writerows((COLUMNS, *rows(pairs)))
@@ -110,7 +110,7 @@ def write_table(pairs: Iterable[Pair]) -> str:
 
 
 def rows(pairs: Iterable[Pair]) -> Iterator[tuple[str, ...]]:
-    """The table's rows, whose columns are ``COLUMNS``."""
+    """Yield the rows of the table, with the columns ``COLUMNS``."""
     for pair in pairs:
         if not pair.groups:
             yield (pair.part, pair.id, *[""] * 6, pair.source, pair.output)
@@ -125,7 +125,7 @@ def rows(pairs: Iterable[Pair]) -> Iterator[tuple[str, ...]]:
 
 
 def parse_table(text: str, *, name: str = "the table") -> tuple[Pair, ...]:
-    """Pairs from a table that ``write_table`` wrote, in which rows of a pair stand together."""
+    """Parse a table written by ``write_table``, in which the rows of a pair follow one another."""
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t")
     missing = set(COLUMNS) - {"source_words", "output_words", "confidence", "part"} - set(reader.fieldnames or ())
     if missing:
@@ -133,9 +133,7 @@ def parse_table(text: str, *, name: str = "the table") -> tuple[Pair, ...]:
     pairs: dict[tuple[str, str], Pair] = {}
     for row in reader:
         if any(row[column] is None for column in ("id", "source", "output")):
-            raise BadInput(
-                f"{name}:{reader.line_num}: this row has too few columns. It must have: {', '.join(COLUMNS)}."
-            )
+            raise BadInput(f"{name}:{reader.line_num}: too few columns. Needed: {', '.join(COLUMNS)}.")
         key = (row.get("part") or "", row["id"])
         pair = pairs.setdefault(key, Pair(row["id"], row["source"], row["output"], part=key[0]))
         if row["label"]:
@@ -143,31 +141,32 @@ def parse_table(text: str, *, name: str = "the table") -> tuple[Pair, ...]:
                 tokens = [tuple(map(int, (row[column] or "").split())) for column in ("source_tokens", "output_tokens")]
                 confidence = float(row["confidence"]) if row.get("confidence") else None
             except ValueError as error:
-                raise BadInput(f"{name}:{reader.line_num}: places and confidences are numbers: {error}.") from None
+                raise BadInput(f"{name}:{reader.line_num}: tokens and confidences must be numbers: {error}.") from None
             pairs[key] = pair.with_groups((*pair.groups, Group(tokens[0], tokens[1], row["label"], confidence)))
-    return tuple(pair.checked() for pair in pairs.values())
+    return tuple(pair.validate() for pair in pairs.values())
 
 
 def _from_record(line: str, where: str) -> Pair:
     try:
         entry = json.loads(line, parse_constant=lambda _: None)  # NaN is an unknown confidence
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{where}: this line is not JSON: {error}. Write one annotated pair a line.") from None
+        raise BadInput(f"{where}: this line is not JSON: {error}. Write one annotated pair per line.") from None
     try:
         names = {"id": str(entry["id"]), "part": str(entry.get("part", ""))}
         pair = msgspec.convert(entry | names, Pair)
     except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
         needed = "id, source, output and groups with source, output, label"
         raise BadInput(f"{where}: a record needs {needed}: {error}") from None
-    return pair.checked()
+    return pair.validate()
 
 
 def _load_named(name: str) -> tuple[Pair, ...]:
     files = data.paths(name)
     if data.card(name).reader == "edited_json":
-        return read_swipe(read_text(files["source"][0]))
+        pages = json.loads(read_text(files["source"][0]))
+        return tuple(_swipe_pair(str(number), page) for number, page in enumerate(pages, 1))
     if "alignment" not in files:
-        raise BadInput(f"{name!r} holds {data.card(name).kind}, no annotations of operations. See: plainly data list")
+        raise BadInput(f"{name!r} holds {data.card(name).kind}, not annotations of operations. See: plainly data list")
     alignments = files["alignment"]
     if "corpus" in files:
         return read_yawat(read_text(alignments[0]), read_text(files["corpus"][0]), name=str(alignments[0]))
@@ -180,14 +179,8 @@ def _load_named(name: str) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def _parse_alignment(text: str, name: str) -> list[tuple[str, tuple[Group, ...]]]:
-    """Ids and groups, line by line; blank lines are passed over."""
-    lines = ((f"{name}:{number}", line.split()) for number, line in enumerate(text.split("\n"), 1))
-    return [(words[0], tuple(_group(group, where) for group in words[1:])) for where, words in lines if words]
-
-
 def parse_corpus(text: str, *, name: str = "the .crp file") -> dict[str, tuple[str, str]]:
-    """Source and output by id."""
+    """Return source and output by id."""
     lines = text.split("\n")
     while lines and not lines[-1].strip():
         lines.pop()
@@ -211,15 +204,14 @@ def read_yawat(
     part: str = "",
     name: str = "the .aln file",
 ) -> tuple[Pair, ...]:
-    """Pairs from the text of an ``.aln`` file and of its ``.crp``, or of sources and outputs in the same order."""
-    aligned = _parse_alignment(alignment, name)
+    """Read pairs from the text of an ``.aln`` file and its ``.crp``, or sources and outputs in the same order."""
+    lines = ((f"{name}:{number}", line.split()) for number, line in enumerate(alignment.split("\n"), 1))
+    aligned = [(words[0], tuple(_group(group, where) for group in words[1:])) for where, words in lines if words]
     if corpus is not None:
         texts = parse_corpus(corpus)
         missing = next((identifier for identifier, _ in aligned if identifier not in texts), None)
         if missing is not None:
-            raise BadInput(
-                f"{name} annotates pair {missing!r}, which its .crp file does not hold. Are they of one set?"
-            )
+            raise BadInput(f"{name} annotates pair {missing!r}, which its .crp file lacks. Use files of the same set.")
         sides = [texts[identifier] for identifier, _ in aligned]
     elif sources is not None and outputs is not None:
         if not len(aligned) == len(sources) == len(outputs):
@@ -230,21 +222,19 @@ def read_yawat(
         sides = list(zip(sources, outputs, strict=True))
     else:
         sides = [("", "")] * len(aligned)
-    return tuple(Pair(key, *side, groups, part).checked() for (key, groups), side in zip(aligned, sides, strict=True))
+    return tuple(Pair(key, *side, groups, part).validate() for (key, groups), side in zip(aligned, sides, strict=True))
 
 
 def write_alignment(pairs: Sequence[Pair]) -> str:
-    """The text of an ``.aln`` file."""
+    """Return the text of an ``.aln`` file."""
     return "".join(" ".join((pair.id, *map(_yawat_group, pair.groups))) + "\n" for pair in pairs)
 
 
 def write_corpus(pairs: Sequence[Pair]) -> str:
-    """The text of a ``.crp`` file."""
+    """Return the text of a ``.crp`` file."""
     for pair in pairs:
         if "\n" in pair.source or "\n" in pair.output:
-            raise BadInput(
-                f"{pair.where} has a line feed in a text, which a .crp file cannot hold. Write JSONL instead."
-            )
+            raise BadInput(f"{pair.where} has a line feed, which a .crp file cannot hold. Write JSONL instead.")
     return "".join(f"{pair.id}\n{pair.source}\n{pair.output}\n" for pair in pairs)
 
 
@@ -262,7 +252,7 @@ def _group(text: str, where: str) -> Group:
 
 
 def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
-    """The texts of the ``.txt`` and the ``.ann`` file."""
+    """Return the texts of the ``.txt`` and the ``.ann`` file."""
     text = write_corpus(pairs)
     lines: list[str] = []
     entities, relations, notes = 0, 0, 0
@@ -272,10 +262,9 @@ def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
         for group in pair.groups:
             names = []
             for side in filter(group.tokens, SIDES):
-                tokens = group.tokens(side)
                 entities += 1
                 names.append(f"T{entities}")
-                fragments = _fragments([spans[side][token] for token in tokens], tokens)
+                fragments = [(spans[side][run[0]][0], spans[side][run[-1]][1]) for run in runs(group.tokens(side))]
                 offsets = ";".join(f"{first} {last}" for first, last in fragments)
                 words = " ".join(text[first:last] for first, last in fragments)
                 lines.append(f"T{entities}\t{group.label} {offsets}\t{words}")
@@ -289,7 +278,7 @@ def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
 
 
 def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tuple[Pair, ...]:
-    """Pairs from the texts of the two files, written by plainly or edited in brat."""
+    """Read pairs from the texts of the two files, written by plainly or edited in brat."""
     entities: dict[str, tuple[str, list[tuple[int, int]]]] = {}
     partner: dict[str, str] = {}
     confidence: dict[str, float] = {}
@@ -307,9 +296,7 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tu
         elif note := _BRAT_NOTE.fullmatch(line):
             confidence[note[1]] = float(note[2])
         elif line[0] not in "#A":
-            raise BadInput(
-                f"{name}:{number}: cannot read {line!r}. plainly reads text-bound annotations and relations."
-            )
+            raise BadInput(f"{name}:{number}: cannot read {line!r}, only text-bound annotations and relations.")
     groups: dict[str, list[Group]] = {}
     corpus = parse_corpus(text, name="the .txt file")
     places = _places(corpus.items())
@@ -323,24 +310,13 @@ def read_brat(text: str, annotations: str, *, name: str = "the .ann file") -> tu
             marked[side] = tokens
         groups.setdefault(identifier, []).append(Group(marked["source"], marked["output"], label, confidence.get(key)))
     return tuple(
-        Pair(identifier, source, output, tuple(groups.get(identifier, ()))).checked()
+        Pair(identifier, source, output, tuple(groups.get(identifier, ()))).validate()
         for identifier, (source, output) in corpus.items()
     )
 
 
-def _fragments(spans: list[tuple[int, int]], tokens: Sequence[int]) -> list[tuple[int, int]]:
-    """Spans of tokens that follow one another in the text are joined."""
-    joined = [spans[0]]
-    for position in range(1, len(spans)):
-        if tokens[position] == tokens[position - 1] + 1:
-            joined[-1] = (joined[-1][0], spans[position][1])
-        else:
-            joined.append(spans[position])
-    return joined
-
-
 def _places(corpus: Iterable[tuple[str, tuple[str, str]]]) -> list[Place]:
-    """The places of ids with their sources and outputs, in a file of them."""
+    """Return the positions of sources and outputs in a file of pairs."""
     places: list[Place] = []
     start = 0
     for identifier, texts in corpus:
@@ -365,12 +341,8 @@ def _tokens(fragments: list[tuple[int, int]], places: list[Place], where: str) -
     raise BadInput(f"{where} points at offset {fragments[0][0]}, where the .txt file has no sentence.")
 
 
-def read_swipe(text: str) -> tuple[Pair, ...]:
-    """Every page of a file; edits whose category has no label with us are left out."""
-    return tuple(_pair(str(number), page) for number, page in enumerate(json.loads(text), 1))
-
-
-def _pair(identifier: str, page: Mapping[str, Any]) -> Pair:
+def _swipe_pair(identifier: str, page: Mapping[str, Any]) -> Pair:
+    """Read a page of SWiPE; edits whose category has no corresponding label are left out."""
     source: list[str] = []
     output: list[str] = []
     places: dict[int, tuple[range, range]] = {}
@@ -385,15 +357,11 @@ def _pair(identifier: str, page: Mapping[str, Any]) -> Pair:
         tokens = [
             tuple(token for edit in mark["opis"] if edit in places for token in places[edit][side]) for side in (0, 1)
         ]
-        label = _label(mark["category"], bool(tokens[0]), bool(tokens[1]))
-        if label:
+        # The likeliest label of a category that can stand on the sides where the edit has words, if any can.
+        for label in mapping("swipe").types.get(mark["category"], ()):
             side = operation(label).side
-            groups.append(Group(tokens[0] if side != "output" else (), tokens[1] if side != "source" else (), label))
-    return Pair(identifier, " ".join(source), " ".join(output), tuple(groups)).checked()
-
-
-def _label(category: str, in_source: bool, in_output: bool) -> str:
-    """The likeliest label of a category that can stand on the sides where the edit has words; "" where none can."""
-    sides = ((label, operation(label).side) for label in mapping("swipe").types.get(category, ()))
-    fits = (label for label, side in sides if (in_source and side != "output") or (in_output and side != "source"))
-    return next(fits, "")
+            source_tokens, output_tokens = tokens[0] if side != "output" else (), tokens[1] if side != "source" else ()
+            if source_tokens or output_tokens:
+                groups.append(Group(source_tokens, output_tokens, label))
+                break
+    return Pair(identifier, " ".join(source), " ".join(output), tuple(groups)).validate()

@@ -1,4 +1,4 @@
-"""Label texts with their operations: what is held in memory, or a corpus that never is, part by part."""
+"""Labelling of texts with operations, in memory or part by part for a large corpus."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
 from plainly.streaming.engines import Engine, engine
-from plainly.text.languages.detection import named, tally
+from plainly.text.languages.detection import detect_all, language_name
 from plainly.text.sentence_alignment import align_many
 from plainly.text.word_alignment import is_long
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
-from plainly.typology.labeller import CHUNK, TextPairs, label_task, loaded
+from plainly.typology.labeller import CHUNK, TextPairs, cached_labeller, label_task
 from plainly.typology.sentence_alignment import sentence_counts, sentence_table
-from plainly.typology.vocabulary import SCHEMA
+from plainly.typology.vocabulary import SCHEMA, describe
 
 if TYPE_CHECKING:
     from plainly.io.columns import Columns
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from plainly.streaming.corpus import Corpus
 
 _ABOUT = "about.json"
-_NO_SOURCES = "Operations are what was done to the source, and no sources were given."
+_NO_SOURCES = "Operations are changes to the source, but there are no sources."
 _TABLE_COLUMNS = ("part", "id", "label", "source_words", "output_words", "confidence")
 
 
 @dataclass(frozen=True, repr=False)
 class LabelledPairs(Result):
-    """Pairs with the operations that a labeller saw in them; ``part`` is the system where there are several."""
+    """Pairs with the operations found by a labeller; ``part`` is the system where there are several."""
 
     labeller: str
     notice: str
@@ -50,11 +50,11 @@ class LabelledPairs(Result):
     documents: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by system; of aligned documents only
 
     def save(self, path: str | Path) -> tuple[Path, ...]:
-        """Write the pairs in the format that the name ends in; returns the files written."""
+        """Write the pairs in the format given by the file name; return the files written."""
         return formats.save(self.pairs, path)
 
     def records(self) -> list[Record]:
-        """One row a group."""
+        """Return one row per group."""
         return [dict(zip(formats.COLUMNS, row, strict=True)) for row in formats.rows(self.pairs)]
 
     def json(self) -> Record:
@@ -62,46 +62,47 @@ class LabelledPairs(Result):
         return payload(self, labeller=self.labeller, **documents, pairs=[formats.record(pair) for pair in self.pairs])
 
     def tables(self) -> list[Table]:
-        rows = tuple(tuple(record[column] for column in _TABLE_COLUMNS) for record in self.records())
+        records = (record | {"label": record["label"] and describe(record["label"])} for record in self.records())
+        rows = tuple(tuple(record[column] for column in _TABLE_COLUMNS) for record in records)
         sentences = [sentence_table(self.documents)] if self.documents else []
         return [*sentences, Table(_TABLE_COLUMNS, rows, text_columns=frozenset(range(len(_TABLE_COLUMNS) - 1)))]
 
     def notes(self) -> list[Note]:
-        return [*licence(self.notice), *in_pieces(count_long(self.pairs)), *self.remarks]
+        return [*note_licence(self.notice), *note_long_pairs(count_long(self.pairs)), *self.remarks]
 
 
 Annotated = str | Path | Sequence[Pair] | LabelledPairs
 
 
-def annotated(data: Annotated) -> tuple[Pair, ...]:
-    """Annotated pairs from what holds them: a file, a named data set, pairs, or what ``label`` returned."""
+def load_annotated(data: Annotated) -> tuple[Pair, ...]:
+    """Return annotated pairs from a file, a named data set, pairs, or a result of ``label``."""
     if isinstance(data, str | Path):
         return formats.load(data)
     return data.pairs if isinstance(data, LabelledPairs) else tuple(data)
 
 
 def set_name(data: Annotated) -> str:
-    """What annotated pairs are called in a result."""
+    """Return the name of annotated pairs in a result."""
     return str(data) if isinstance(data, str | Path) else ""
 
 
 def payload(result: Result, **fields: Any) -> Record:
-    """A result's JSON: all that is said on stderr is in it."""
+    """Return the JSON of a result, including all warnings."""
     return {"schema": SCHEMA, **fields, "warnings": warnings(result)}
 
 
-def licence(notice: str) -> list[Note]:
-    """What must be known of a labeller's licence, if anything."""
+def note_licence(notice: str) -> list[Note]:
+    """Return a note about a labeller's licence, if there is one."""
     return [Note(notice, code="licence")] if notice else []
 
 
-def in_pieces(count: int) -> list[Note]:
-    """What must be known of pairs too long to be aligned at once."""
+def note_long_pairs(count: int) -> list[Note]:
+    """Return a warning about pairs too long to be aligned at once."""
     if not count:
         return []
     message = (
         f"{'1 pair was' if count == 1 else f'{count:,} pairs were'} long (about 1,000 words a side) and labelled in "
-        "pieces: what moved from one piece to another counts as deleted and inserted."
+        "pieces: words that moved from one piece to another count as deleted and inserted."
     )
     return [Note(message, "warning", code="long-texts")]
 
@@ -123,12 +124,12 @@ def label(
     processes: int = 1,
     progress: Progress = no_progress,
 ) -> LabelledPairs:
-    """The operations between sources and outputs; many pairs are labelled in several ``processes``.
+    """Label the operations between sources and outputs; many pairs are labelled in several ``processes``.
 
-    With the ``unit`` sentence, sentences of longer texts are aligned first, and those that belong together are a pair.
+    With ``unit="sentence"``, the sentences of longer texts are aligned first, and each pair is sentences that match.
     """
     if unit not in (None, "sentence"):
-        raise BadInput(f"Operations are labelled in whole texts, or by the unit sentence, not {unit!r}.")
+        raise BadInput(f"Operations are labelled in whole texts or with unit='sentence', not {unit!r}.")
     check_count("processes", processes)
     inputs = read_texts(
         data,
@@ -142,21 +143,20 @@ def label(
         language=language,
         incomplete=incomplete,
     )
-    named = len(inputs.outputs) > 1
-    sides = [between(inputs.evalset, lines, system if named else "") for system, lines in inputs.outputs.items()]
+    several = len(inputs.outputs) > 1
+    sides = [pair_texts(inputs.evalset, lines, system if several else "") for system, lines in inputs.outputs.items()]
     documents: dict[str, Mapping[str, int]] = {}
     if unit is not None:
-        aligned = [_aligned(side) for side in sides]
-        sides = [pairs for pairs, _ in aligned]
-        documents = dict(zip(inputs.outputs, (counts for _, counts in aligned), strict=True))
-    labelled = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
-    pairs = tuple(pair for pairs in labelled for pair in pairs)
-    return LabelledPairs(labeller, loaded(labeller).notice, pairs, unsuited(inputs), documents)
+        alignments = [_align_sentences(side) for side in sides]
+        sides = [pairs for pairs, _ in alignments]
+        documents = dict(zip(inputs.outputs, (counts for _, counts in alignments), strict=True))
+    pairs_by_system = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
+    pairs = tuple(pair for pairs in pairs_by_system for pair in pairs)
+    return LabelledPairs(labeller, cached_labeller(labeller).notice, pairs, warn_of_language(inputs), documents)
 
 
-def _aligned(texts: TextPairs) -> tuple[TextPairs, dict[str, int]]:
-    """Sentences that belong together as pairs, and what became of all. A sentence that was dropped or added whole is a
-    pair with an empty side; pairs are numbered within their text."""
+def _align_sentences(texts: TextPairs) -> tuple[TextPairs, dict[str, int]]:
+    """Pair matching sentences, numbered within their text; a side is empty where a sentence was added or dropped."""
     sources, outputs, ids, part = texts
     alignments = align_many(sources, outputs, encoder=False)
     pairs = [
@@ -168,31 +168,31 @@ def _aligned(texts: TextPairs) -> tuple[TextPairs, dict[str, int]]:
     return (own, other, names, part), sentence_counts(alignments)
 
 
-def unsuited(inputs: Texts) -> tuple[Note, ...]:
-    """A warning where the texts are not English, which all labellers are made for."""
-    language = inputs.language or tally(inputs.evalset.sources[:200])[1]
+def warn_of_language(inputs: Texts) -> tuple[Note, ...]:
+    """Return a warning where the texts are not in English, the only language of the labellers."""
+    language = inputs.language or detect_all(inputs.evalset.sources[:200])[1]
     if language in (None, "en"):
         return ()
     message = (
-        f"The texts are {named(language)}, and operations are labelled by words and patterns of English. Labels of "
-        "words that are kept, moved or deleted may be right; others mean little."
+        f"The texts are {language_name(language)}, but labellers use words and patterns of English. Labels of kept, "
+        "moved and deleted words may be right; the others are unreliable."
     )
     return (Note(message, "warning", "metric-language"),)
 
 
-def between(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPairs:
-    """Sources and outputs, checked to be pairs."""
+def pair_texts(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPairs:
+    """Return sources and outputs, checked to be pairs."""
     if not evalset.has_sources:
-        raise BadInput(f"{_NO_SOURCES} Add them: sources=")
+        raise BadInput(f"{_NO_SOURCES} Pass sources=.")
     if len(evalset) != len(outputs):
-        raise BadInput(f"There are {len(evalset)} sources and {len(outputs)} outputs; operations lie between pairs.")
+        raise BadInput(f"There are {len(evalset)} sources and {len(outputs)} outputs. Pass one output per source.")
     return evalset.sources, outputs, evalset.ids, part
 
 
 def label_texts(
     texts: Sequence[TextPairs], *, labeller: str, processes: int = 1, progress: Progress = no_progress
 ) -> list[list[Pair]]:
-    """The labelled pairs of each of the texts."""
+    """Return the labelled pairs of each of the texts."""
     chunks = [
         (number, slice(start, start + CHUNK))
         for number, (sources, *_) in enumerate(texts)
@@ -201,18 +201,18 @@ def label_texts(
     tasks = [(*(column[chunk] for column in texts[number][:3]), texts[number][3]) for number, chunk in chunks]
     total = sum(len(sources) for sources, *_ in texts)
     # Processes take longer to start than a chunk takes to label.
-    place = engine("local", processes=processes if total > CHUNK else 1)
+    workers = engine("local", processes=processes if total > CHUNK else 1)
     with progress("labelling", total=total, unit="pairs") as tell:
-        done = dict(place.run(partial(label_task, labeller), tasks, tell=tell))
-    labelled: list[list[Pair]] = [[] for _ in texts]
+        results = dict(workers.run(partial(label_task, labeller), tasks, tell=tell))
+    pairs: list[list[Pair]] = [[] for _ in texts]
     for task, (number, _) in enumerate(chunks):
-        labelled[number] += done[task]
-    return labelled
+        pairs[number] += results[task]
+    return pairs
 
 
 @dataclass(frozen=True, repr=False)
 class LabelledCorpus(Result):
-    """What was labelled into a folder, and what became of the rows: by an earlier run, or set aside."""
+    """The pairs labelled into a folder, and the rows that an earlier run labelled or that were set aside."""
 
     labeller: str
     notice: str
@@ -222,7 +222,7 @@ class LabelledCorpus(Result):
     long: int = 0  # pairs that were labelled in pieces
 
     def records(self) -> list[Record]:
-        """One row for each row, or run of rows, that was set aside."""
+        """Return one row for each row, or run of rows, that was set aside."""
         return list(map(asdict, self.reading.bad))
 
     def json(self) -> Record:
@@ -239,7 +239,7 @@ class LabelledCorpus(Result):
         notes = [Note(f"{self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)")]
         if reading.resumed:
             notes.append(Note(f"{reading.resumed} of {reading.parts} parts were labelled before"))
-        return [*licence(self.notice), *notes, *in_pieces(self.long), *reading.notes()]
+        return [*note_licence(self.notice), *notes, *note_long_pairs(self.long), *reading.notes()]
 
 
 def label_corpus(
@@ -257,33 +257,33 @@ def label_corpus(
 
     if not corpus.has_sources:
         raise BadInput(_NO_SOURCES)
-    notice = loaded(labeller).notice
+    notice = cached_labeller(labeller).notice
     target = Path(folder).resolve()
     target.mkdir(parents=True, exist_ok=True)
-    asked = json.dumps([corpus.identity, labeller, on_error, plainly.__version__])
-    done = _finished(target, hashlib.sha256(asked.encode()).hexdigest()[:16], restart=restart)
-    tasks = [task for task in enumerate(corpus.parts) if task[0] not in done]
-    resumed = len(done)
+    identity = json.dumps([corpus.identity, labeller, on_error, plainly.__version__])
+    finished = _read_finished(target, hashlib.sha256(identity.encode()).hexdigest()[:16], restart=restart)
+    tasks = [task for task in enumerate(corpus.parts) if task[0] not in finished]
+    resumed = len(finished)
     with (
         progress("labelling", total=corpus.rows, unit="rows") as tell,
         open(target / _ABOUT, "a", encoding="utf-8") as about,
     ):
-        tell(sum(corpus.parts[number].count for number in done))
-        for place, (pairs, long, bad) in engine.run(partial(_label_part, labeller, target, on_error), tasks, tell=tell):
-            number = tasks[place][0]
-            done[number] = {"part": number, "pairs": pairs, "long": long, "bad": list(map(asdict, bad))}
-            about.write(json.dumps(done[number]) + "\n")
+        tell(sum(corpus.parts[number].count for number in finished))
+        for at, (pairs, long, bad) in engine.run(partial(_label_part, labeller, target, on_error), tasks, tell=tell):
+            number = tasks[at][0]
+            finished[number] = {"part": number, "pairs": pairs, "long": long, "bad": list(map(asdict, bad))}
+            about.write(json.dumps(finished[number]) + "\n")
             about.flush()
-    aside = tuple(Bad(**row) for number in sorted(done) for row in done[number]["bad"])
-    reading = Reading(corpus.rows, corpus.rows, sum(map(len, aside)), aside, resumed, len(corpus.parts))
-    counts = [sum(entry.get(name, 0) for entry in done.values()) for name in ("pairs", "long")]
+    bad_rows = tuple(Bad(**row) for number in sorted(finished) for row in finished[number]["bad"])
+    reading = Reading(corpus.rows, corpus.rows, sum(map(len, bad_rows)), bad_rows, resumed, len(corpus.parts))
+    counts = [sum(entry.get(name, 0) for entry in finished.values()) for name in ("pairs", "long")]
     return LabelledCorpus(labeller, notice, Path(folder), counts[0], reading, counts[1])
 
 
 def _label_part(
     labeller: str, folder: Path, on_error: OnError, task: tuple[int, Part], tell: Tell
 ) -> tuple[int, int, list[Bad]]:
-    """The work: label the pairs of a part and write them."""
+    """Label the pairs of a part and write them."""
     number, part = task
     pairs: list[Pair] = []
     bad: list[Bad] = []
@@ -292,20 +292,18 @@ def _label_part(
             raise batch.bad[0].error()
         bad += batch.bad
         for system, outputs in batch.outputs.items():
-            pairs += label_task(labeller, between(batch.evalset, outputs, system if len(batch.outputs) > 1 else ""))
+            pairs += label_task(labeller, pair_texts(batch.evalset, outputs, system if len(batch.outputs) > 1 else ""))
         tell(batch.read)
     write_whole(_path(folder, number), formats.write_jsonl(pairs))
     return len(pairs), count_long(pairs), bad
 
 
-def _finished(folder: Path, key: str, *, restart: bool) -> dict[int, Any]:
-    """What an earlier run into this folder finished, if it was the same run; another's files are refused."""
+def _read_finished(folder: Path, key: str, *, restart: bool) -> dict[int, Any]:
+    """Return the parts that an earlier, identical run into this folder finished; refuse the files of another run."""
     path = folder / _ABOUT
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     if lines and json.loads(lines[0])["key"] != key and not restart:
-        raise BadInput(
-            f"{folder} holds the labels of another corpus or labeller. Name another folder, or use --restart."
-        )
+        raise BadInput(f"{folder} holds the labels of another run. Name another folder, or use --restart.")
     if restart or not lines:
         for old in folder.glob("part-*.jsonl"):
             if not restart:
@@ -322,5 +320,5 @@ def _path(folder: Path, number: int) -> Path:
 
 
 def count_long(pairs: Iterable[Pair]) -> int:
-    """How many labelled pairs were too long to be aligned at once, and were cut."""
+    """Count labelled pairs that were too long to be aligned at once."""
     return sum(is_long(pair.source.split(), pair.output.split()) for pair in pairs)

@@ -1,7 +1,7 @@
-"""Which operations does a metric see? Its score and its parts, related to what was done to each sentence.
+"""Relations between the score of a metric, or its parts, and the operations on each sentence.
 
-Correlation looks at one operation at a time. Regression asks how well all of them together explain a part of the score,
-and is judged on sources that it was not fitted to.
+Correlation looks at one operation at a time. Regression measures how well all of them together explain a part of the
+score, on sources that it was not fitted to.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from plainly.core import registry
-from plainly.core.errors import BadInput, UnknownName, needing
+from plainly.core.errors import BadInput, UnknownName, require_package
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import number
 from plainly.core.metric import Metric
@@ -20,20 +20,24 @@ from plainly.stats.correlate import correlation, t_test
 from plainly.stats.resample import Floats
 from plainly.typology.annotation import Pair, squeeze
 from plainly.typology.features import Ints
-from plainly.typology.labelling import Annotated, annotated, payload
+from plainly.typology.labelling import Annotated, load_annotated, payload
 from plainly.typology.operations import counts, labels_in
+from plainly.typology.vocabulary import describe
 
 Estimator = Literal["lasso", "ridge", "linear", "tree", "forest"]
 
 
 @dataclass(frozen=True, slots=True)
 class OperationCorrelation:
-    """Spearman's rho between how often an operation occurs and a score; NaN where either never varies."""
+    """Spearman's rho between the count of an operation and a score; NaN where either is constant."""
 
     label: str
     rho: float
     p_value: float
     n: int
+
+    def numbers(self) -> Record:
+        return {"rho": self.rho, "p_value": self.p_value, "n": self.n}
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Regression:
 
 @dataclass(frozen=True, repr=False)
 class OperationCorrelations(Result):
-    """Of each part of a metric, its correlation with every operation that occurs."""
+    """The correlation of each part of a metric with every operation that occurs."""
 
     metric: str
     pairs: int
@@ -60,17 +64,13 @@ class OperationCorrelations(Result):
         return [{"part": part, **asdict(row)} for part, rows in self.parts.items() for row in rows]
 
     def json(self) -> Record:
-        numbers = ("rho", "p_value", "n")
-        parts = {
-            part: {row.label: {name: getattr(row, name) for name in numbers} for row in rows}
-            for part, rows in self.parts.items()
-        }
+        parts = {part: {row.label: row.numbers() for row in rows} for part, rows in self.parts.items()}
         return payload(self, metric=self.metric, pairs=self.pairs, parts=parts)
 
     def tables(self) -> list[Table]:
         header = ("operation", *(f"{part} {what}" for part in self.parts for what in ("rho", "p")))
         rows = (
-            (same[0].label, *(cell for row in same for cell in (_cell(row.rho, 3), _cell(row.p_value, 4))))
+            (describe(same[0].label), *(cell for row in same for cell in (_cell(row.rho, 3), _cell(row.p_value, 4))))
             for same in zip(*self.parts.values(), strict=True)
         )
         return [Table(header, tuple(rows))]
@@ -78,7 +78,7 @@ class OperationCorrelations(Result):
 
 @dataclass(frozen=True, repr=False)
 class MetricRegressions(Result):
-    """Of each part of a metric, its regression on the operations that occur."""
+    """The regression of each part of a metric on the operations that occur."""
 
     metric: str
     model: Estimator
@@ -100,7 +100,7 @@ class MetricRegressions(Result):
     def tables(self) -> list[Table]:
         fits = list(self.parts.values())
         rows = [
-            (label, *(_cell(fit.coefficients[label], 2) for fit in fits))
+            (describe(label), *(_cell(fit.coefficients[label], 2) for fit in fits))
             for label in fits[0].coefficients
             if any(abs(fit.coefficients[label]) > 0.005 for fit in fits)
         ]
@@ -113,10 +113,10 @@ class MetricRegressions(Result):
 
 
 def correlate(data: Annotated, *, metric: str = "sari", parts: Sequence[str] | None = None) -> OperationCorrelations:
-    """The correlation of operations with a metric and its parts; each output is scored against its source's others."""
-    pairs, labels, table, scores = _scored(data, metric, parts)
-    correlated = {part: correlations(table, labels, values) for part, values in scores.items()}
-    return OperationCorrelations(metric, len(pairs), correlated)
+    """Correlate operations with a metric and its parts; each output is scored against the others of its source."""
+    pairs, labels, table, scores = _score_pairs(data, metric, parts)
+    parts_correlations = {part: correlations(table, labels, values) for part, values in scores.items()}
+    return OperationCorrelations(metric, len(pairs), parts_correlations)
 
 
 def regress(
@@ -128,8 +128,8 @@ def regress(
     alpha: float | None = None,
     folds: int = 10,
 ) -> MetricRegressions:
-    """The regression of a metric's parts on operations; each output is scored against its source's others."""
-    pairs, labels, table, scores = _scored(data, metric, parts)
+    """Regress a metric's parts on operations; each output is scored against the others of its source."""
+    pairs, labels, table, scores = _score_pairs(data, metric, parts)
     sources = [pair.source for pair in pairs]
     fits = {
         part: regression(table, labels, values, groups=sources, model=model, alpha=alpha, folds=folds)
@@ -138,53 +138,53 @@ def regress(
     return MetricRegressions(metric, model, folds, fits)
 
 
-def _scored(
+def _score_pairs(
     data: Annotated, spec: str, parts: Sequence[str] | None
 ) -> tuple[list[Pair], tuple[str, ...], Ints, dict[str, Floats]]:
-    """Pairs without errors, the operations that occur in them with their counts, and the parts of their scores."""
-    pairs = [pair for pair in annotated(data) if "err" not in pair.labels]
+    """Return pairs without errors, the operations in them with their counts, and the parts of their scores."""
+    pairs = [pair for pair in load_annotated(data) if "err" not in pair.labels]
     metric = registry.metric(spec)
-    wanted = parts or metric.outputs[:4]
-    unknown = next((part for part in wanted if part not in metric.outputs), None)
+    names = parts or metric.outputs[:4]
+    unknown = next((part for part in names if part not in metric.outputs), None)
     if unknown:
         raise BadInput(f"{spec} has no output {unknown!r}. It has: {', '.join(metric.outputs)}")
     scores = leave_one_out(pairs, metric)
     labels = labels_in(pairs)
     table = counts(pairs, labels)
-    present = np.flatnonzero(table.any(axis=0))
-    return pairs, tuple(labels[at] for at in present), table[:, present], {part: scores[part] for part in wanted}
+    columns = np.flatnonzero(table.any(axis=0))
+    return pairs, tuple(labels[at] for at in columns), table[:, columns], {part: scores[part] for part in names}
 
 
 def leave_one_out(pairs: Sequence[Pair], metric: Metric) -> dict[str, Floats]:
-    """Each output scored against the other outputs of the same source as references: one value a pair for each part.
+    """Score each output against the other outputs of its source as references: one value per pair for each part.
 
-    This is how the ASSETann paper asks what SARI rewards: the simplifications are people's, so that differences in
-    their scores come from what they did. Outputs of a source that has only one are NaN.
+    This is how the ASSETann paper studies what SARI rewards: people wrote the simplifications, so differences in score
+    come from the operations. Outputs of a source that has only one are NaN.
     """
     by_source: dict[str, list[int]] = {}
     for at, pair in enumerate(pairs):
         by_source.setdefault(squeeze(pair.source), []).append(at)
-    chosen = [at for at, pair in enumerate(pairs) if len(by_source[squeeze(pair.source)]) > 1]
-    if not chosen:
-        raise BadInput("No source has two outputs or more, so that none can be scored against the others.")
+    positions = [at for at, pair in enumerate(pairs) if len(by_source[squeeze(pair.source)]) > 1]
+    if not positions:
+        raise BadInput("No source has two outputs or more, so none can be scored against others. Pass more outputs.")
     references = [
-        [pairs[other].output for other in by_source[squeeze(pairs[at].source)] if other != at] for at in chosen
+        [pairs[other].output for other in by_source[squeeze(pairs[at].source)] if other != at] for at in positions
     ]
-    evalset = EvalSet.of([pairs[at].source for at in chosen], references=references)
+    evalset = EvalSet.of([pairs[at].source for at in positions], references=references)
     scores = np.full((len(pairs), len(metric.outputs)), np.nan)
-    scores[chosen] = metric.score(metric.measure(evalset, [pairs[at].output for at in chosen]))
+    scores[positions] = metric.score(metric.measure(evalset, [pairs[at].output for at in positions]))
     return dict(zip(metric.outputs, scores.T, strict=True))
 
 
 def correlations(table: Ints, labels: Sequence[str], values: Floats) -> tuple[OperationCorrelation, ...]:
-    """Spearman's rank correlation of each operation's count with a score, over the items whose score is defined."""
-    defined = ~np.isnan(values)
-    kept, n = values[defined], int(defined.sum())
+    """Return Spearman's correlation of each operation's count with a score, over items with a defined score."""
+    is_defined = ~np.isnan(values)
+    scores, n = values[is_defined], int(is_defined.sum())
     rows = []
-    for label, column in zip(labels, table[defined].T, strict=True):
+    for label, column in zip(labels, table[is_defined].T, strict=True):
         rho = p_value = float("nan")
-        if n >= 3 and np.ptp(column) and np.ptp(kept):
-            rho = correlation(column, kept, kind="spearman")
+        if n >= 3 and np.ptp(column) and np.ptp(scores):
+            rho = correlation(column, scores, kind="spearman")
             p_value = t_test(rho, df=n - 2)
         rows.append(OperationCorrelation(label, rho, p_value, n))
     return tuple(rows)
@@ -207,25 +207,25 @@ def regression(
     """
     if model not in get_args(Estimator):
         raise UnknownName("model", model, get_args(Estimator), see="plainly operations regress --help")
-    with needing("Regression on operations", package="scikit-learn", extra="regression"):
+    with require_package("Regression on operations", package="scikit-learn", extra="regression"):
         from sklearn import model_selection
-    defined = ~np.isnan(values)
-    inputs, target = table[defined].astype(np.float64), values[defined]
-    names, members = np.unique(np.array([squeeze(group) for group in groups])[defined], return_inverse=True)
+    is_defined = ~np.isnan(values)
+    inputs, target = table[is_defined].astype(np.float64), values[is_defined]
+    names, members = np.unique(np.array([squeeze(group) for group in groups])[is_defined], return_inverse=True)
     if len(names) < folds:
         raise BadInput(f"There are {len(names)} sources, too few for {folds} folds. Pass a smaller folds=.")
     splits = list(model_selection.GroupKFold(n_splits=folds).split(inputs, target, members))
-    fitted = _estimator(model, alpha, splits).fit(inputs, target)
+    estimator = _estimator(model, alpha, splits).fit(inputs, target)
     if alpha is None and model in ("lasso", "ridge"):
-        alpha = float(fitted.alpha_)
+        alpha = float(estimator.alpha_)
     held_out = model_selection.cross_val_score(
         _estimator(model, alpha, splits), inputs, target, cv=splits, scoring="r2"
     )
     return Regression(
         alpha=alpha,
-        intercept=float(getattr(fitted, "intercept_", np.nan)),
-        coefficients=dict(zip(labels, map(float, getattr(fitted, "coef_", ())), strict=False)),
-        r2=float(fitted.score(inputs, target)),
+        intercept=float(getattr(estimator, "intercept_", np.nan)),
+        coefficients=dict(zip(labels, map(float, getattr(estimator, "coef_", ())), strict=False)),
+        r2=float(estimator.score(inputs, target)),
         r2_held_out=float(np.mean(held_out)),
         n=len(target),
     )
@@ -234,20 +234,15 @@ def regression(
 def _estimator(model: Estimator, alpha: float | None, splits: Any) -> Any:
     from sklearn import ensemble, linear_model, tree
 
-    match model, alpha:
-        case "lasso", None:
-            return linear_model.LassoCV(cv=splits)
-        case "lasso", _:
-            return linear_model.Lasso(alpha=alpha)
-        case "ridge", None:
-            return linear_model.RidgeCV(alphas=np.logspace(-2, 4, 25), cv=splits)
-        case "ridge", _:
-            return linear_model.Ridge(alpha=alpha)
-        case "linear", _:
-            return linear_model.LinearRegression()
-        case "tree", _:
-            return tree.DecisionTreeRegressor(max_depth=5, min_samples_leaf=20, random_state=0)
-    return ensemble.RandomForestRegressor(n_estimators=100, min_samples_leaf=10, random_state=0)
+    choosing = alpha is None
+    estimators = {
+        "lasso": linear_model.LassoCV(cv=splits) if choosing else linear_model.Lasso(alpha=alpha),
+        "ridge": linear_model.RidgeCV(np.logspace(-2, 4, 25), cv=splits) if choosing else linear_model.Ridge(alpha),
+        "linear": linear_model.LinearRegression(),
+        "tree": tree.DecisionTreeRegressor(max_depth=5, min_samples_leaf=20, random_state=0),
+        "forest": ensemble.RandomForestRegressor(n_estimators=100, min_samples_leaf=10, random_state=0),
+    }
+    return estimators[model]
 
 
 def _cell(value: float, decimals: int) -> str:

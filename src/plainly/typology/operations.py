@@ -1,4 +1,4 @@
-"""What was done to the sentences: which operations, how often, beside people's, and how surely they are told.
+"""Profiles of operations: how often each occurs, and how systems compare with people.
 
 >>> profile = operations(sources=["It is old and it leaks ."], outputs=["It is old . It leaks ."], labeller="rules")
 >>> profile["split"].share
@@ -27,24 +27,24 @@ from plainly.io.units import Unit
 from plainly.stats.resample import Estimate, Floats, interval
 from plainly.typology.annotation import SIDES, Pair, squeeze
 from plainly.typology.features import Ints
-from plainly.typology.labeller import loaded
+from plainly.typology.labeller import cached_labeller
 from plainly.typology.labelling import (
     Annotated,
     LabelledPairs,
-    annotated,
-    between,
     label,
     label_texts,
-    licence,
+    load_annotated,
+    note_licence,
+    pair_texts,
     payload,
     set_name,
-    unsuited,
+    warn_of_language,
 )
 from plainly.typology.selection import reference_pairs
 from plainly.typology.sentence_alignment import sentence_table
-from plainly.typology.vocabulary import all_labels, operation
+from plainly.typology.vocabulary import all_labels, describe, operation
 
-_MAX_DIFFERENCES = 6  # that are told in words
+_MAX_DIFFERENCES = 6  # differences that are described in words
 
 
 def operations(
@@ -64,15 +64,15 @@ def operations(
     processes: int = 1,
     progress: Progress = no_progress,
 ) -> Profile:
-    """How often each operation occurs, on how many words and with which others.
+    """Count how often each operation occurs, on how many words and with which others.
 
-    ``data`` is annotated pairs (a file, a set such as ``"assetann/annotations"``, what ``label`` returned) or texts as
-    ``plainly.score`` takes them, which are labelled first.
+    ``data`` is annotated pairs (a file, a set such as ``"assetann/annotations"``, a result of ``label``) or texts as in
+    ``plainly.score``, which are labelled first.
     """
     if isinstance(data, LabelledPairs):
         return profile_labelled(data)
     if isinstance(data, str | Path) or (isinstance(data, Sequence) and data and isinstance(data[0], Pair)):
-        return profile(annotated(data), name=set_name(data))
+        return profile(load_annotated(data), name=set_name(data))
     return profile_labelled(
         label(
             data,
@@ -95,7 +95,7 @@ def operations(
 
 @dataclass(frozen=True)
 class OperationCount:
-    """One operation in a set. Token means and deviations are over its annotations; NaN where a side has none at all."""
+    """One operation in a set. Means and deviations of tokens are over its annotations; NaN where a side has none."""
 
     label: str
     pairs: int
@@ -128,7 +128,7 @@ class Profile(Result):
         return next(count for count in self.operations if count.label == label)
 
     def together(self) -> Cooccurrence:
-        """Which operations occur together."""
+        """Return which operations occur together."""
         return Cooccurrence(self)
 
     def records(self) -> list[Record]:
@@ -146,24 +146,28 @@ class Profile(Result):
         return payload(self, profile=self._json(), **fields)
 
     def tables(self) -> list[Table]:
-        return [*([sentence_table(self.documents)] if self.documents else []), self._table()]
-
-    def _table(self) -> Table:
+        tables = [sentence_table(self.documents)] if self.documents else []
         if self.systems:
-            shown = [count.label for count in self._by_frequency()]
-            rows = [(label, *(percent(system[label].share) for system in self.systems.values())) for label in shown]
-            return Table(("operation", *self.systems), tuple(rows))
+            codes = [count.label for count in self._by_frequency()]
+            rows = [
+                (describe(label), *(percent(system[label].share) for system in self.systems.values()))
+                for label in codes
+            ]
+            return [*tables, Table(("operation", *self.systems), tuple(rows))]
         header = ("operation", "pairs", "share", "annotations", "source words", "output words")
         rows = []
         for count in self._by_frequency():
             words = (number(mean, undefined="–") for mean in (count.source_tokens, count.output_tokens))
-            rows.append((count.label, str(count.pairs), percent(count.share, 1), str(count.annotations), *words))
-        return Table(header, tuple(rows))
+            numbers = (str(count.pairs), percent(count.share, 1), str(count.annotations))
+            rows.append((describe(count.label), *numbers, *words))
+        return [*tables, Table(header, tuple(rows))]
 
     def notes(self) -> list[Note]:
-        spread = ", ".join(f"{many}: {pairs}" for many, pairs in self.per_pair.items())
-        counted = f"{self.pairs} pairs, {self.unchanged} without any operation. Pairs by number of operations: {spread}"
-        return [Note(counted), *licence(self.notice)]
+        distribution = ", ".join(f"{many}: {pairs}" for many, pairs in self.per_pair.items())
+        summary = (
+            f"{self.pairs} pairs, {self.unchanged} without any operation. Pairs by number of operations: {distribution}"
+        )
+        return [Note(summary), *note_licence(self.notice)]
 
     def _by_frequency(self) -> list[OperationCount]:
         return sorted((count for count in self.operations if count.annotations), key=lambda count: -count.pairs)
@@ -184,12 +188,12 @@ class Profile(Result):
 
 @dataclass(frozen=True, repr=False)
 class Cooccurrence(Result):
-    """Which operations of a profile occur together, and in how many pairs."""
+    """Operations of a profile that occur together, and in how many pairs."""
 
     profile: Profile
 
     def records(self) -> list[Record]:
-        """One row an operation, with a column for each other."""
+        """Return one row per operation, with a column for each other."""
         labels, together = self.profile.labels, self.profile.cooccurrence
         present = np.flatnonzero(together.diagonal()).tolist()
         return [
@@ -203,26 +207,27 @@ class Cooccurrence(Result):
     def tables(self) -> list[Table]:
         rows = self.records()
         header = tuple(rows[0]) if rows else ("pairs with both",)
-        return [Table(header, tuple(tuple(map(str, row.values())) for row in rows))]
+        cells = [[str(value) for value in row.values()] for row in rows]
+        return [Table(header, tuple((describe(label), *counts) for label, *counts in cells))]
 
     def notes(self) -> list[Note]:
-        return licence(self.profile.notice)
+        return note_licence(self.profile.notice)
 
 
 def labels_in(pairs: Sequence[Pair]) -> tuple[str, ...]:
-    """The typology's labels, then whatever else occurs."""
+    """Return the labels of the typology, then any others that occur."""
     return (*all_labels(), *sorted({group.label for pair in pairs for group in pair.groups} - set(all_labels())))
 
 
 def counts(pairs: Sequence[Pair], labels: Sequence[str]) -> Ints:
-    """Annotations of each label in each pair, shape (pairs, labels)."""
+    """Count the annotations of each label in each pair, shape (pairs, labels)."""
     by_pair = [Counter(group.label for group in pair.groups) for pair in pairs]
     table = np.array([[count[label] for label in labels] for count in by_pair], dtype=np.int64)
     return table.reshape(len(pairs), len(labels))
 
 
 def profile(pairs: Sequence[Pair], *, name: str = "") -> Profile:
-    """The profile of a set of annotated pairs."""
+    """Return the profile of a set of annotated pairs."""
     labels = labels_in(pairs)
     table = counts(pairs, labels)
     present = (table > 0).astype(np.int64)
@@ -247,7 +252,7 @@ def profile(pairs: Sequence[Pair], *, name: str = "") -> Profile:
 
 
 def profile_labelled(labelled: LabelledPairs) -> Profile:
-    """The profile of what a labeller labelled, and of each system where there are several."""
+    """Return the profile of labelled pairs, and of each system where there are several."""
     systems: dict[str, list[Pair]] = {}
     for pair in labelled.pairs:
         systems.setdefault(pair.part, []).append(pair)
@@ -262,7 +267,7 @@ def profile_labelled(labelled: LabelledPairs) -> Profile:
 
 
 def _moments(sizes: Sequence[tuple[int, int]]) -> Iterator[float]:
-    """Mean and (population) deviation of the tokens of each side; NaN where no annotation has a token there."""
+    """Yield mean and population deviation of the tokens of each side; NaN where no annotation has a token there."""
     for side in zip(*sizes, strict=True) if sizes else ((), ()):
         yield float(np.mean(side)) if any(side) else np.nan
         yield float(np.std(side)) if any(side) else np.nan
@@ -270,7 +275,7 @@ def _moments(sizes: Sequence[tuple[int, int]]) -> Iterator[float]:
 
 @dataclass(frozen=True)
 class ShareDifference:
-    """How often a system does something, how often people do, and the difference in shares with its interval."""
+    """The share of an operation for a system and for people, and the difference with its interval."""
 
     label: str
     share: float
@@ -279,19 +284,17 @@ class ShareDifference:
 
     @property
     def certain(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """Whether the interval excludes zero."""
         return bool(self.difference.low > 0 or self.difference.high < 0)
 
     def numbers(self) -> Record:
-        apart = self.difference
-        return {
-            "share": self.share, "people": self.people, "difference": apart.value, "low": apart.low, "high": apart.high
-        }  # fmt: skip
+        difference, low, high = self.difference.value, self.difference.low, self.difference.high
+        return {"share": self.share, "people": self.people, "difference": difference, "low": low, "high": high}
 
 
 @dataclass(frozen=True, repr=False)
 class PeopleComparison(Result):
-    """Every system's operations beside people's."""
+    """The operations of every system beside those of people."""
 
     labeller: str
     notice: str
@@ -300,7 +303,7 @@ class PeopleComparison(Result):
     remarks: tuple[Note, ...] = ()
 
     def in_words(self, system: str) -> list[str]:
-        """The largest certain differences: "splits the sentence in 12% of sentences (people: 28%)"."""
+        """Return the largest certain differences: "splits the sentence in 12% of sentences (people: 28%)"."""
         certain = [row for row in self.systems[system] if row.certain and row.label != "err"]
         certain.sort(key=lambda row: -abs(row.difference.value))
         return [
@@ -316,18 +319,26 @@ class PeopleComparison(Result):
         ]
 
     def json(self) -> Record:
-        systems = []
-        for system, rows in self.systems.items():
-            operations = {row.label: row.numbers() for row in rows}
-            systems.append({"system": system, "operations": operations, "in_words": self.in_words(system)})
+        systems = [
+            {
+                "system": system,
+                "operations": {row.label: row.numbers() for row in rows},
+                "in_words": self.in_words(system),
+            }
+            for system, rows in self.systems.items()
+        ]
         return payload(self, labeller=self.labeller, systems=systems)
 
     def tables(self) -> list[Table]:
-        rows = []
-        for same in zip(*self.systems.values(), strict=True):
-            if same[0].people or any(row.share for row in same):
-                shares = (f"{percent(row.share)}{'*' if row.certain else ' '}" for row in same)
-                rows.append((same[0].label, percent(same[0].people), *shares))
+        rows = [
+            (
+                describe(same[0].label),
+                percent(same[0].people),
+                *(f"{percent(row.share)}{'*' if row.certain else ' '}" for row in same),
+            )
+            for same in zip(*self.systems.values(), strict=True)
+            if same[0].people or any(row.share for row in same)
+        ]
         return [Table(("operation", "people", *self.systems), tuple(rows))]
 
     def notes(self) -> list[Note]:
@@ -337,7 +348,7 @@ class PeopleComparison(Result):
         ]
         level = f"{100 * self.sampling.level:g} % bootstrap over sources"
         legend = f"Share of sentences with each operation. * differs from people's ({level})."
-        return [*claims, Note(legend), *licence(self.notice), *self.remarks]
+        return [*claims, Note(legend), *note_licence(self.notice), *self.remarks]
 
 
 def compare_with_people(
@@ -349,44 +360,44 @@ def compare_with_people(
     processes: int = 1,
     progress: Progress = no_progress,
 ) -> PeopleComparison:
-    """Each system's operations beside those of people: of the references, labelled alike, or of annotated pairs."""
+    """Compare each system's operations with people's: in the references, labelled alike, or in annotated pairs."""
     evalset = texts.evalset
-    sides = [between(evalset, outputs) for outputs in texts.outputs.values()]
+    sides = [pair_texts(evalset, outputs) for outputs in texts.outputs.values()]
     if people is None:
         if not evalset.references:
-            raise BadInput("There is nothing to compare with: pass references= or annotated pairs of people (people=).")
+            raise BadInput("There is nothing to compare with. Pass references= or annotated pairs of people (people=).")
         sides.append((*reference_pairs(evalset), [""] * int(evalset.reference_counts.sum()), ""))
-    labelled = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
-    theirs = labelled.pop() if people is None else annotated(people)
-    differences = [share_differences(pairs, theirs, sampling=sampling) for pairs in labelled]
+    pairs_by_system = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
+    people_pairs = pairs_by_system.pop() if people is None else load_annotated(people)
+    differences = [share_differences(pairs, people_pairs, sampling=sampling) for pairs in pairs_by_system]
     systems = dict(zip(texts.outputs, differences, strict=True))
-    return PeopleComparison(labeller, loaded(labeller).notice, systems, sampling, unsuited(texts))
+    return PeopleComparison(labeller, cached_labeller(labeller).notice, systems, sampling, warn_of_language(texts))
 
 
 def share_differences(
     pairs: Sequence[Pair], people: Sequence[Pair], *, sampling: Sampling = Sampling()
 ) -> tuple[ShareDifference, ...]:
-    """Shares of pairs with each operation, of a system and of people who simplified the same sources.
+    """Compare the shares of pairs with each operation between a system and people who simplified the same sources.
 
     Sources are drawn with replacement, each with all its outputs on both sides, so that neither ten references of one
-    source nor a source that invites an operation counts for more than it should. Sources are told apart by their words.
+    source nor an unusual source gets too much weight. Sources are identified by their words.
     """
     labels = all_labels()
-    ours, theirs = _by_source(pairs, labels), _by_source(people, labels)
-    shared = sorted(ours.keys() & theirs.keys())
-    if not shared:
-        raise BadInput("The two sets have no source in common, so that their profiles cannot be compared item by item.")
-    rows = np.array([np.concatenate([ours[source], theirs[source]]) for source in shared])
+    system_sums, people_sums = _by_source(pairs, labels), _by_source(people, labels)
+    sources = sorted(system_sums.keys() & people_sums.keys())
+    if not sources:
+        raise BadInput("The two sets have no source in common. Pass annotations of the same sources.")
+    rows = np.array([np.concatenate([system_sums[source], people_sums[source]]) for source in sources])
     rng = np.random.default_rng(sampling.seed)
-    weights = rng.multinomial(len(shared), np.full(len(shared), 1 / len(shared)), size=sampling.resamples)
+    weights = rng.multinomial(len(sources), np.full(len(sources), 1 / len(sources)), size=sampling.resamples)
     draws = weights.astype(np.float64) @ rows
     differences = interval(rows, lambda sums: np.subtract(*_shares(sums)), draws, sampling=sampling, unit="sources")
-    share, of_people = _shares(rows.sum(axis=0))
-    return tuple(map(ShareDifference, labels, share.tolist(), of_people.tolist(), differences))
+    share, people_share = _shares(rows.sum(axis=0))
+    return tuple(map(ShareDifference, labels, share.tolist(), people_share.tolist(), differences))
 
 
 def _by_source(pairs: Sequence[Pair], labels: Sequence[str]) -> dict[str, Floats]:
-    """By source: pairs that hold each label, then the number of pairs."""
+    """Return, for each source, the number of pairs with each label, then the number of pairs."""
     present = np.minimum(counts(pairs, labels), 1)
     sums: dict[str, Floats] = {}
     for pair, row in zip(pairs, present, strict=True):
@@ -396,5 +407,5 @@ def _by_source(pairs: Sequence[Pair], labels: Sequence[str]) -> dict[str, Floats
 
 
 def _shares(sums: Floats) -> list[Floats]:
-    """The shares of pairs with each label, of the system and of people."""
+    """Return the shares of pairs with each label, of the system and of people."""
     return [part[..., :-1] / part[..., -1:] for part in np.split(sums, 2, axis=-1)]

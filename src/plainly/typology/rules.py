@@ -1,11 +1,11 @@
-"""Labels from rules alone: what the aligner found and what kind of words they are. No trained weights, no licence.
+"""Labels from rules alone, from the alignment and the kinds of words. No trained weights, no licence.
 
-Each rule says what an annotator would see first: a stop inside the output splits, words that stand elsewhere moved,
-words of one root changed their form, words in the same gap on both sides replaced one another, the rest came or went.
+A stop inside the output is a split, words in another position moved, words of one root changed their form, words in the
+same gap on both sides replaced one another, and the rest was inserted or deleted.
 
-``refine`` puts right what can be told for certain, after everything else: merges, voice, denials, pronouns, impersonal
-frames. These are rare, so a model trained on a few hundred sentences hardly knows them, and they show in the words
-themselves. Each rule looks at words without a counterpart, and at what stands in the same gap of the other text.
+``refine`` then corrects what the words make certain: merges, voice, negations, pronouns, impersonal frames. These are
+too rare for a model trained on a few hundred sentences. Its rules look at words without a counterpart and at the same
+gap of the other text.
 """
 
 from bisect import bisect_left, bisect_right
@@ -40,12 +40,13 @@ _FRAMES = {"there": ("who", "that"), "it": ("that", "who", "which", "whether", "
 _EXIST = frozenset(("lie", "lies", "lay", "exist", "exists", "existed", "stand", "stands", "live", "lives", "occur"))
 _KEPT = frozenset((NONE, "verbf", "synonym"))
 _MODALS = frozenset(("will", "would", "can", "could", "may", "might", "shall", "should", "must", "did", "does", "do"))
+_PARTICIPLES = ("ed", "en", "n", "t", "ght", "ung", "ade", "old", "ept", "elt", "ound")
 _HELPING = _MODALS | BE | {"has", "have", "had"}
 
 
 @dataclass(frozen=True)
 class AlignedText:
-    """One text of a pair as the rules see it: words, their kinds, the place of each one's counterpart and its pass."""
+    """One text of a pair: words, their kinds, the position of each counterpart and the pass that aligned it."""
 
     words: Sequence[str]
     kinds: Sequence[int]
@@ -54,16 +55,8 @@ class AlignedText:
 
 
 def label_pair(source: AlignedText, output: AlignedText) -> PairLabels:
-    """A label for every token of the source and of the output."""
+    """Return a label for every token of the source and of the output."""
     labels: PairLabels = ([NONE] * len(source.words), [NONE] * len(output.words))
-    _forms_and_moves(source, output, labels)
-    for source_run, output_run in _gaps(source, output):
-        _gap(source, output, source_run, output_run, labels)
-    _splits(output, labels[1])
-    return labels
-
-
-def _forms_and_moves(source: AlignedText, output: AlignedText, labels: PairLabels) -> None:
     for at, place in enumerate(source.links):
         if place >= 0:
             before, after = source.words[at].lower(), output.words[place].lower()
@@ -71,32 +64,36 @@ def _forms_and_moves(source: AlignedText, output: AlignedText, labels: PairLabel
                 labels[0][at] = labels[1][place] = _form(source, at, before, output, place, after)
             elif source.passes[at] > 1:
                 labels[0][at] = labels[1][place] = "move"
+    for source_run, output_run in _gaps(source, output):
+        _gap(source, output, source_run, output_run, labels)
+    _splits(output, labels[1])
+    return labels
 
 
 def _form(source: AlignedText, at: int, before: str, output: AlignedText, place: int, after: str) -> str:
-    """What kind of change of form lies between two words of one root."""
+    """Return the label of a change of form between two words of one root."""
     if after in (before + "s", before + "es") or (before.endswith("y") and after == before[:-1] + "ies"):
-        return "verbf" if _verbal(source, at) else "s2p"
+        return "verbf" if _is_verbal(source, at) else "s2p"
     if before in (after + "s", after + "es") or (after.endswith("y") and before == after[:-1] + "ies"):
-        return "verbf" if _verbal(source, at) else "p2s"
+        return "verbf" if _is_verbal(source, at) else "p2s"
     passive = [at_ > 0 and side.words[at_ - 1].lower() in BE for side, at_ in ((source, at), (output, place))]
     if passive[0] and not passive[1] and before.endswith(("ed", "en", "n", "t")) and source.passes[at] > 1:
         return "p2a"
     if before.endswith(("ed", "ing")) or after.endswith(("ed", "ing")):
         return "verbf"
-    derived = before.endswith(("ly", "ion", "ment", "ness", "ity")) or after.endswith(("ly", "ion", "ment"))
-    if derived or before[:3] != after[:3]:
+    is_derived = before.endswith(("ly", "ion", "ment", "ness", "ity")) or after.endswith(("ly", "ion", "ment"))
+    if is_derived or before[:3] != after[:3]:
         return "POSchange"
-    return "synonym" if abs(len(before) - len(after)) > 3 else "verbf" if _verbal(source, at) else "POSchange"
+    return "synonym" if abs(len(before) - len(after)) > 3 else "verbf" if _is_verbal(source, at) else "POSchange"
 
 
-def _verbal(side: AlignedText, at: int) -> bool:
-    """A word after a pronoun, a name, an auxiliary or "to" is more likely a verb than a noun."""
+def _is_verbal(side: AlignedText, at: int) -> bool:
+    """Return whether a word is likely a verb: it follows a pronoun, a name, an auxiliary or "to"."""
     return at > 0 and (side.kinds[at - 1] in _BEFORE_VERBS or side.words[at - 1].lower() == "to")
 
 
 def _gaps(source: AlignedText, output: AlignedText) -> list[tuple[list[int], list[int]]]:
-    """Unaligned words of both sides that stand between the same two words that were kept in place."""
+    """Return unaligned words of both sides between the same two words that were kept in place."""
     anchors = [(at, place) for at, place in enumerate(source.links) if source.passes[at] == 1]
     gaps = []
     before = (-1, -1)
@@ -129,7 +126,7 @@ def _gap(source: AlignedText, output: AlignedText, left: list[int], right: list[
 
 
 def _replace(side: AlignedText, run: list[int], target: list[str], *, cst: str) -> None:
-    """A replacement reaches from its first content word to its last; what hangs on at its ends is consistency."""
+    """Label a replacement from its first content word to its last; words beyond its ends are consistency."""
     content = [at for at in run if side.kinds[at] in _CONTENT]
     for at in run:
         target[at] = "synonym" if content[0] <= at <= content[-1] or side.kinds[at] == KIND["auxiliary"] else cst
@@ -146,24 +143,22 @@ def _one_sided(side: AlignedText, run: list[int], target: list[str], names: tupl
         label = other
         if len(inner) >= 4 and not _CLAUSE.isdisjoint(kinds):
             label = clause
-        elif kinds and (kinds[0] in _ADVERBIAL or (len(inner) <= 2 and _modifies(side, inner))):
+        elif kinds and kinds[0] in _ADVERBIAL:
             label = modifier
+        elif kinds and len(inner) <= 2:
+            # One or two words right before a content word that stayed, or an adverb in -ly.
+            follows_content = not _NOUNS.isdisjoint(side.kinds[inner[-1] + 1 : inner[-1] + 2])
+            adverb = any(side.words[at].lower().endswith("ly") for at in inner)
+            if adverb or (follows_content and all(kind == KIND["content"] for kind in kinds)):
+                label = modifier
         for at in part:
             target[at] = consistency
         for at in inner:
             target[at] = label
 
 
-def _modifies(side: AlignedText, inner: list[int]) -> bool:
-    """One or two words right before a content word that stayed, or an adverb in -ly."""
-    follows_content = not _NOUNS.isdisjoint(side.kinds[inner[-1] + 1 : inner[-1] + 2])
-    return any(side.words[at].lower().endswith("ly") for at in inner) or (
-        follows_content and all(side.kinds[at] == KIND["content"] for at in inner)
-    )
-
-
 def _splits(output: AlignedText, target: list[str]) -> None:
-    """A stop inside the output that is not the source's own splits it."""
+    """Label stops inside the output that do not come from the source."""
     last = len(output.words) - 1
     for at, kind in enumerate(output.kinds):
         if kind == KIND["stop"] and at < last and output.links[at] < 0:
@@ -175,7 +170,7 @@ def _splits(output: AlignedText, target: list[str]) -> None:
 
 
 class _Sides:
-    """A pair with what the rules ask of it: small letters, and the gap that each word stands in."""
+    """A pair prepared for the rules: words in lower case, and the gap of each word."""
 
     def __init__(self, source: AlignedText, output: AlignedText, labels: PairLabels) -> None:
         self.texts, self.labels = (source, output), labels
@@ -188,16 +183,16 @@ class _Sides:
 
     @cached_property
     def gaps(self) -> tuple[list[int], list[int]]:
-        """For each word of a side, how many words kept in place stand before it."""
+        """For each word of a side, how many words kept in place precede it."""
         source, output = (list(accumulate(int(place == 1) for place in text.passes)) for text in self.texts)
         return source, output
 
     def free(self, side: int, at: int) -> bool:
-        """Whether a word has no counterpart."""
+        """Return whether a word has no counterpart."""
         return self.texts[side].links[at] < 0
 
     def opposite(self, side: int, gap: int) -> list[int]:
-        """The words without a counterpart that stand in a gap of the other side."""
+        """Return the words without a counterpart in a gap of the other side."""
         other = 1 - side
         gaps = self.gaps[other]
         return [at for at in range(bisect_left(gaps, gap), bisect_right(gaps, gap)) if self.free(other, at)]
@@ -208,7 +203,7 @@ class _Sides:
 
 
 def refine(source: AlignedText, output: AlignedText, labels: PairLabels) -> PairLabels:
-    """The labels, with what is certain put right."""
+    """Correct the labels where the words leave no doubt."""
     if "s2p" in labels[0] and "p2s" in labels[0]:
         _agreement(source, labels)
     pair = _Sides(source, output, labels)
@@ -222,7 +217,7 @@ def refine(source: AlignedText, output: AlignedText, labels: PairLabels) -> Pair
         if not words.isdisjoint(BE):
             _voice(pair, side)
     for side, words in enumerate(pair.without):
-        if any(map(_denies, words)):
+        if any(map(_is_denial, words)):
             _denials(pair, side)
     for side, words in enumerate(pair.without):
         if not words.isdisjoint(_SUBJECTS):
@@ -234,13 +229,16 @@ def refine(source: AlignedText, output: AlignedText, labels: PairLabels) -> Pair
 
 
 def _merges(pair: _Sides) -> None:
-    """A stop inside the source whose neighbours stand in one sentence of the output."""
+    """Label a stop inside the source whose neighbours share a sentence of the output."""
     source, output = pair.texts
-    inner = [at for at, kind in enumerate(source.kinds[:-1]) if kind == _STOP]
     sentences = list(accumulate((int(kind == _STOP) for kind in output.kinds[:-1]), initial=0))
-    for at in inner:
-        before = next((source.links[place] for place in range(at - 1, -1, -1) if _counts(source, place)), -1)
-        after = next((source.links[place] for place in range(at + 1, len(source.words)) if _counts(source, place)), -1)
+    links = [
+        link if kind in CONTENT or kind == _AUXILIARY else -1
+        for link, kind in zip(source.links, source.kinds, strict=True)
+    ]
+    for at in (at for at, kind in enumerate(source.kinds[:-1]) if kind == _STOP):
+        before = next((link for link in reversed(links[:at]) if link >= 0), -1)
+        after = next((link for link in links[at + 1 :] if link >= 0), -1)
         if before < 0 or after < 0 or sentences[before] != sentences[after]:
             continue
         pair.mark(0, [at], "merge")
@@ -253,12 +251,8 @@ def _merges(pair: _Sides) -> None:
         pair.mark(1, joins, "incst")
 
 
-def _counts(text: AlignedText, at: int) -> bool:
-    return text.links[at] >= 0 and text.kinds[at] in CONTENT | {_AUXILIARY}
-
-
 def _frames(pair: _Sides, side: int) -> None:
-    """ "There are", "it is … that/who" on one side only: toImp in the output, fromImp in the source."""
+    """Label "there are" and "it is … that/who" on one side only: toImp in the output, fromImp in the source."""
     lower, text = pair.lower[side], pair.texts[side]
     for at, word in enumerate(lower[:-2]):
         starts = at == 0 or text.kinds[at - 1] in (_STOP, _COMMA)
@@ -278,68 +272,66 @@ def _frames(pair: _Sides, side: int) -> None:
 
 
 def _voice(pair: _Sides, side: int) -> None:
-    """A verb that is passive on this side and active on the other: p2a where that is the source, else a2p."""
+    """Label a verb that is passive on this side and active on the other: p2a if this is the source, else a2p."""
     text, other = pair.texts[side], pair.texts[1 - side]
     lower, other_lower = pair.lower[side], pair.lower[1 - side]
     label = ("p2a", "a2p")[side]
     for at, link in enumerate(text.links):
         if link < 0 or text.kinds[at] != KIND["content"]:
             continue
-        be = next((place for place in (at - 1, at - 2) if place >= 0 and lower[place] in BE), -1)
-        if be < 0 or not pair.free(side, be):
+        auxiliary = next((place for place in (at - 1, at - 2) if place >= 0 and lower[place] in BE), -1)
+        if auxiliary < 0 or not pair.free(side, auxiliary):
             continue
-        active = not any(word in BE for word in other_lower[max(0, link - 3) : link])
+        is_active = not any(word in BE for word in other_lower[max(0, link - 3) : link])
         by = next((place for place in range(at + 1, min(at + 6, len(lower))) if lower[place] == "by"), -1)
         agent = by >= 0 and pair.free(side, by)
-        crossed = _crossed(text, at, link)
-        if active and (agent or crossed) and _participle(lower[at], other_lower[link]):
+        has_crossed = _has_crossed(text, at, link)
+        participle = lower[at].endswith(_PARTICIPLES) and not other_lower[link].endswith("ing")
+        if is_active and (agent or has_crossed) and participle:
             pair.mark(
-                side, [place for place in range(be, at + 1) if place in (be, at) or pair.free(side, place)], label
+                side,
+                [place for place in range(auxiliary, at + 1) if place in (auxiliary, at) or pair.free(side, place)],
+                label,
             )
             pair.mark(1 - side, [link], label)
-            modal = [place for place in (link - 1,) if place >= 0 and other.kinds[place] == _AUXILIARY]
-            pair.mark(1 - side, [place for place in modal if pair.free(1 - side, place)], label)
+            modals = [place for place in (link - 1,) if place >= 0 and other.kinds[place] == _AUXILIARY]
+            pair.mark(1 - side, [place for place in modals if pair.free(1 - side, place)], label)
             if agent:
                 pair.mark(side, [by], ("delcst", "incst")[side])
 
 
-def _participle(word: str, other: str) -> bool:
-    return word.endswith(
-        ("ed", "en", "n", "t", "ght", "ung", "ade", "old", "ept", "elt", "ound")
-    ) and not other.endswith("ing")
-
-
-def _crossed(text: AlignedText, at: int, link: int) -> bool:
-    """Whether what stood before a verb stands after its counterpart, and the other way round."""
+def _has_crossed(text: AlignedText, at: int, link: int) -> bool:
+    """Return whether nouns moved from one side of a verb to the other."""
     before = [text.links[place] for place in range(max(0, at - 6), at) if text.kinds[place] in _NOUNS]
     after = [text.links[place] for place in range(at + 1, min(at + 7, len(text.links))) if text.kinds[place] in _NOUNS]
     return any(place > link for place in before) or any(0 <= place < link for place in after)
 
 
 def _denials(pair: _Sides, side: int) -> None:
-    """A negation in a gap of one side only, beside words that were exchanged: pos2neg or neg2pos."""
+    """Label a negation in a gap of one side only, beside words that were exchanged: pos2neg or neg2pos."""
     label, other = ("neg2pos", "pos2neg")[side], pair.texts[1 - side]
-    seen: set[int] = set()
+    gaps: set[int] = set()
     for at, word in enumerate(pair.lower[side]):
-        if not pair.free(side, at) or not _denies(word) or pair.gaps[side][at] in seen:
+        if not pair.free(side, at) or not _is_denial(word) or pair.gaps[side][at] in gaps:
             continue
-        seen.add(pair.gaps[side][at])
+        gaps.add(pair.gaps[side][at])
         there = pair.opposite(side, pair.gaps[side][at])
         content = [place for place in there if other.kinds[place] in CONTENT or other.kinds[place] == KIND["negation"]]
-        if not content or len(content) > 2 or any(_denies(pair.lower[1 - side][place]) for place in there):
+        if not content or len(content) > 2 or any(_is_denial(pair.lower[1 - side][place]) for place in there):
             continue
-        pair.mark(side, [place for place in _around(pair, side, at) if pair.free(side, place)], label)
-        pair.mark(1 - side, _reach(content), label)
-        small = [place for place in there if place not in content and pair.labels[1 - side][place] in _FREE]
-        pair.mark(1 - side, small, ("incst", "delcst")[side])
+        pair.mark(side, [place for place in _find_denial(pair, side, at) if pair.free(side, place)], label)
+        reach = range(content[0], content[-1] + 1) if content[-1] - content[0] <= 4 else content
+        pair.mark(1 - side, reach, label)
+        small_words = [place for place in there if place not in content and pair.labels[1 - side][place] in _FREE]
+        pair.mark(1 - side, small_words, ("incst", "delcst")[side])
 
 
-def _denies(word: str) -> bool:
+def _is_denial(word: str) -> bool:
     return is_negation(word) and word != "nor"  # which carries a denial on and begins none
 
 
-def _around(pair: _Sides, side: int, at: int) -> list[int]:
-    """The words beside a negation that belong to it: the auxiliary before, and what is denied where that is new."""
+def _find_denial(pair: _Sides, side: int, at: int) -> list[int]:
+    """Return the words that belong to a negation: the auxiliary before it, and the negated words if they are new."""
     text = pair.texts[side]
     first = at
     while first > 0 and text.kinds[first - 1] == _AUXILIARY and pair.free(side, first - 1):
@@ -352,20 +344,16 @@ def _around(pair: _Sides, side: int, at: int) -> list[int]:
     return list(range(first, last + 1))
 
 
-def _reach(places: Sequence[int]) -> list[int]:
-    return list(range(places[0], places[-1] + 1)) if places[-1] - places[0] <= 4 else list(places)
-
-
 def _pronouns(pair: _Sides, side: int) -> None:
-    """A pronoun for a phrase of the same text, or the other way round, in one gap: fromPron or pron."""
+    """Label a pronoun for a phrase of the same text, or the reverse, in one gap: fromPron or pron."""
     label, other = ("fromPron", "pron")[side], pair.texts[1 - side]
     for at, word in enumerate(pair.lower[side]):
         if word not in _SUBJECTS or not pair.free(side, at) or pair.labels[side][at] not in _FREE:
             continue
         # The first noun phrase of new words in the gap: at most a determiner and three words.
         phrases = runs([place for place in pair.opposite(side, pair.gaps[side][at]) if other.kinds[place] in _PHRASE])
-        named = ((run, [place for place in run if other.kinds[place] in _NOUNS]) for run in phrases if len(run) <= 4)
-        phrase, nouns = next((both for both in named if both[1]), ([], []))
+        nouns_of = ((run, [place for place in run if other.kinds[place] in _NOUNS]) for run in phrases if len(run) <= 4)
+        phrase, nouns = next((both for both in nouns_of if both[1]), ([], []))
         # What a pronoun stands for is a noun that this text has as well.
         if nouns and stem(pair.lower[1 - side][nouns[-1]]) in map(stem, pair.lower[side]):
             pair.mark(side, [at], label)
@@ -373,7 +361,7 @@ def _pronouns(pair: _Sides, side: int) -> None:
 
 
 def _tenses(pair: _Sides, side: int) -> None:
-    """An auxiliary that came or went beside a verb that is kept: the tense changed, not the words."""
+    """Label an auxiliary that came or went beside a kept verb as a change of tense."""
     text, other = pair.texts[side], pair.texts[1 - side]
     for at, kind in enumerate(text.kinds[:-1]):
         if kind != _AUXILIARY or not pair.free(side, at) or pair.labels[side][at] not in _FREE:
@@ -392,7 +380,7 @@ def _tenses(pair: _Sides, side: int) -> None:
 
 
 def _clauses(pair: _Sides, side: int) -> None:
-    """A run of new words of which half are a clause is one."""
+    """Label a run of new words as a clause if half of its words are labelled so."""
     clause, *others = (("delprop", "deloth", "delmod"), ("inprop", "inoth", "inmod"))[side]
     labels = pair.labels[side]
     if clause not in labels:
@@ -405,7 +393,7 @@ def _clauses(pair: _Sides, side: int) -> None:
 
 
 def _agreement(source: AlignedText, labels: PairLabels) -> None:
-    """A verb that follows its noun ("visitor pays", "visitors pay") has not itself gone from plural to singular."""
+    """Label a verb that follows the number of its noun ("visitor pays", "visitors pay") as a change of verb form."""
     for at, label in enumerate(labels[0]):
         if label in ("s2p", "p2s") and at and source.links[at] >= 0:
             before = labels[0][at - 1]

@@ -1,7 +1,7 @@
-"""Evaluate on chosen references and items: only those that split, none that err. What is removed is gone, not blank.
+"""Evaluation on selected references and items: only those that split, none that err. Removed references leave no blank.
 
 The published subsets of ASSETann left removed references as blank lines, which SARI then counted as references; that
-moved its scores by up to five points (``plainly reproduce assetann``). Here references are ragged, as they are.
+moved its scores by up to five points (``plainly reproduce assetann``). Here the number of references varies by item.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,26 +25,26 @@ Names = str | Iterable[str]
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen part of an evaluation set. ``kept`` are positions in the whole set; outputs are cut to them."""
+    """The selected part of an evaluation set; ``positions`` are those of its items in the whole set."""
 
     evalset: EvalSet
-    kept: npt.NDArray[np.intp]
+    positions: npt.NDArray[np.intp]
     items_before: int
     references_before: int
     items_without_references: int
-    unlabelled: int
+    unlabelled_references: int
 
     @property
     def references(self) -> int:
         return int(self.evalset.reference_counts.sum())
 
     def outputs(self, outputs: Sequence[str]) -> tuple[str, ...]:
-        """A system's outputs for the items that were kept."""
-        return tuple(outputs[at] for at in self.kept)
+        """Return a system's outputs for the selected items."""
+        return tuple(outputs[at] for at in self.positions)
 
     def __str__(self) -> str:
         text = (
-            f"{len(self.kept)} of {self.items_before} items and "
+            f"{len(self.positions)} of {self.items_before} items and "
             f"{self.references} of {self.references_before} references"
         )
         if self.items_without_references:
@@ -53,24 +53,24 @@ class Selection:
 
 
 def reference_pairs(evalset: EvalSet) -> tuple[list[str], list[str]]:
-    """Every reference of every item, with its source before it."""
+    """Return the source and the text of every reference."""
     pairs = zip(evalset.sources, evalset.references, strict=True)
     sources = [source for source, references in pairs for _ in references]
     return sources, [reference for references in evalset.references for reference in references]
 
 
 def reference_labels(evalset: EvalSet, annotated: Sequence[Pair]) -> tuple[tuple[LabelSet | None, ...], ...]:
-    """The labels of every reference, found by its words; None for a reference that nobody annotated.
+    """Return the labels of every reference, found by its words; None for a reference without annotation.
 
-    The same sentence tokenised or cased in another way is found all the same. A simplification that occurs twice for
-    one source and was annotated differently gets the annotations in turn.
+    The same sentence in another tokenisation or case is found too. A simplification that occurs twice for one source
+    and was annotated differently gets the annotations in turn.
     """
-    known: dict[tuple[str, str], list[LabelSet]] = {}
+    labels_by_words: dict[tuple[str, str], list[LabelSet]] = {}
     for pair in annotated:
-        known.setdefault((squeeze(pair.source), squeeze(pair.output)), []).append(pair.labels)
-    turns = {key: cycle(annotations) for key, annotations in known.items()}
+        labels_by_words.setdefault(pair.words, []).append(pair.labels)
+    cycles = {key: cycle(annotations) for key, annotations in labels_by_words.items()}
     return tuple(
-        tuple(next(turns.get((squeeze(source), squeeze(reference)), repeat(None))) for reference in references)
+        tuple(next(cycles.get((squeeze(source), squeeze(reference)), repeat(None))) for reference in references)
         for source, references in zip(evalset.sources, evalset.references, strict=True)
     )
 
@@ -85,70 +85,71 @@ def select(
     items_without: Names | None = None,
     share: float | None = None,
 ) -> Selection:
-    """The items and references that satisfy all conditions.
+    """Return the items and references that satisfy all conditions.
 
-    A reference is kept when it has at least one of ``references_with`` and none of ``references_without``. An item is
-    kept when at least one of its references (or ``share`` of them) has one of ``items_with``, and when fewer
-    have one of ``items_without``; items are judged by all their references, those removed included. References that
-    nobody annotated are removed by any condition, because nothing is known about them.
+    A reference needs at least one of ``references_with`` and none of ``references_without``. An item needs at least one
+    reference (or a ``share`` of them) with one of ``items_with``, and fewer with one of ``items_without``; all its
+    references count, including removed ones. Any condition removes references without annotation.
     """
     if len(labels) != len(evalset):
         raise BadInput(f"Labels were given for {len(labels)} items, but the evaluation set has {len(evalset)}.")
     if share is not None and not 0 < share <= 1:
-        raise BadInput(f"The share of references is above 0 and at most 1, not {share}.")
-    named = (references_with, references_without, items_with, items_without)
-    wanted, unwanted, item_wanted, item_unwanted = (None if names is None else resolve(names) for names in named)
-    kept, kept_references, bare, unlabelled = [], [], 0, 0
+        raise BadInput(f"The share of references must be above 0 and at most 1, not {share}.")
+    conditions = (references_with, references_without, items_with, items_without)
+    wanted, unwanted, item_wanted, item_unwanted = (None if names is None else resolve(names) for names in conditions)
+    positions, references_left, without_references, unlabelled = [], [], 0, 0
     for at, (row, references) in enumerate(zip(labels, evalset.references, strict=True)):
         if len(row) != len(references):
             raise BadInput(f"Item {evalset.ids[at]!r} has {len(references)} references and labels for {len(row)}.")
-        unlabelled += sum(known is None for known in row)
-        if item_wanted is not None and not _enough(row, item_wanted, share):
+        unlabelled += sum(labels_of is None for labels_of in row)
+        if item_wanted is not None and not _has_enough(row, item_wanted, share):
             continue
-        if item_unwanted is not None and _enough(row, item_unwanted, share):
+        if item_unwanted is not None and _has_enough(row, item_unwanted, share):
             continue
-        chosen = references
-        if any(names is not None for names in named):
-            chosen = tuple(compress(references, (_fits(known, wanted, unwanted) for known in row)))
-        if references and not chosen:
-            bare += 1
+        remaining = references
+        if any(names is not None for names in conditions):
+            fits = (
+                labels_of is not None
+                and (wanted is None or bool(labels_of & wanted))
+                and labels_of.isdisjoint(unwanted or ())
+                for labels_of in row
+            )
+            remaining = tuple(compress(references, fits))
+        if references and not remaining:
+            without_references += 1
         else:
-            kept.append(at)
-            kept_references.append(chosen)
-    positions = np.array(kept, dtype=np.intp)
-    part = replace(evalset[positions], references=tuple(kept_references))
-    return Selection(part, positions, len(evalset), int(evalset.reference_counts.sum()), bare, unlabelled)
+            positions.append(at)
+            references_left.append(remaining)
+    indices = np.array(positions, dtype=np.intp)
+    part = replace(evalset[indices], references=tuple(references_left))
+    return Selection(part, indices, len(evalset), int(evalset.reference_counts.sum()), without_references, unlabelled)
 
 
 def choose(
     evalset: EvalSet, *, operations: str | None = None, share: float | None = None, **conditions: Names | None
 ) -> Selection:
-    """The part of a set that satisfies conditions (those of ``select``), its name saying which they were.
+    """Return the part of a set that satisfies conditions (those of ``select``), which its name lists.
 
-    ``operations`` is where the references' operations are annotated (ASSETann), or ``"auto"`` to label them now; by
-    rules, for the licence's sake.
+    ``operations`` is the annotation of the references (default: ASSETann), or ``"auto"`` to label them now, by rules
+    because of the licence.
     """
     if not evalset.references:
-        raise BadInput("References and items are chosen by the operations in references, and there are none.")
-    auto = operations == "auto"
-    annotated = labeller("rules").label(*reference_pairs(evalset)) if auto else load(operations or ANNOTATED)
+        raise BadInput("Items are selected by operations in their references, but there are none. Pass references=.")
+    is_automatic = operations == "auto"
+    annotated = labeller("rules").label(*reference_pairs(evalset)) if is_automatic else load(operations or ANNOTATED)
     selection = select(evalset, reference_labels(evalset, annotated), share=share, **conditions)
-    if selection.unlabelled == selection.references_before:
+    if selection.unlabelled_references == selection.references_before:
         raise BadInput(
-            "None of the references is annotated with operations. Name their annotations (operations='FILE'), or let "
-            "plainly label them (operations='auto')."
+            "None of the references is annotated with operations. Pass annotations (operations='FILE'), or label "
+            "them now (operations='auto')."
         )
-    if not len(selection.kept):
-        raise BadInput("No item is left that has what was asked for. See: plainly operations profile")
-    said = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items() if value)
-    return replace(selection, evalset=replace(selection.evalset, name=f"{evalset.name or 'the items'} ({said})"))
+    if not len(selection.positions):
+        raise BadInput("No item satisfies the conditions. See: plainly operations profile")
+    description = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items() if value)
+    return replace(selection, evalset=replace(selection.evalset, name=f"{evalset.name or 'the items'} ({description})"))
 
 
-def _fits(labels: LabelSet | None, wanted: LabelSet | None, unwanted: LabelSet | None) -> bool:
-    return labels is not None and (wanted is None or bool(labels & wanted)) and not labels & (unwanted or frozenset())
-
-
-def _enough(row: Sequence[LabelSet | None], wanted: LabelSet, share: float | None) -> bool:
-    annotated = [labels for labels in row if labels is not None]
-    having = sum(bool(labels & wanted) for labels in annotated)
-    return having >= 1 if share is None else bool(annotated) and having >= share * len(annotated)
+def _has_enough(row: Sequence[LabelSet | None], wanted: LabelSet, share: float | None) -> bool:
+    label_sets = [labels for labels in row if labels is not None]
+    count = sum(bool(labels & wanted) for labels in label_sets)
+    return count >= 1 if share is None else bool(label_sets) and count >= share * len(label_sets)

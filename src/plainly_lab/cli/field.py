@@ -1,14 +1,13 @@
-"""``plainly field``: every public output, scored and doubted in one way, as a small site."""
+"""``plainly field``: every public output, scored and checked in one way, as a small site."""
 
 import argparse
 
-from plainly.cli.options import number
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats
+from plainly.cli.options import add_formats, number
+from plainly.core.progress import bar
 from plainly.core.registry import split_specs
 from plainly.core.result import Result
 
-SUMMARY = "how good are all public systems, soundly computed? a small site"
+SUMMARY = "score all public systems and write a site about them"
 HELP = """\
 Score every public output of every test set and write a small site about it: the state of the field.
 
@@ -16,21 +15,19 @@ Score every public output of every test set and write a small site about it: the
   plainly field asset/test tsar2025/test -o field
   plainly field demo -m sari,fkgl --no-papers -o demo-field
 
-What was done is kept, and only what is new is done again; the site lists what changed since it was last built.
+Results are kept, and a later build computes only what is new; the site lists what changed since it was last built.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sets", nargs="*", metavar="SET", help="test sets (all that have public outputs)")
-    parser.add_argument("-m", "--metrics", metavar="SPECS", help="metrics, with commas between (what each set allows)")
-    parser.add_argument("-o", "--out", metavar="DIR", default="field", help="where the site is written (%(default)s)")
+    parser.add_argument("sets", nargs="*", metavar="SET", help="test sets (default: all that have public outputs)")
+    parser.add_argument("-m", "--metrics", metavar="SPECS", help="metrics, comma-separated (default: all a set allows)")
+    parser.add_argument("-o", "--out", metavar="DIR", default="field", help="directory of the site (%(default)s)")
     parser.add_argument("--no-papers", action="store_true", help="do not compute papers again")
     parser.add_argument("--newsela", metavar="DIR", help="licensed outputs, for the paper that needs them")
-    parser.add_argument("--cache", metavar="DIR", help="where what was done is kept (plainly's cache directory)")
-    parser.add_argument(
-        "--processes", type=number("--processes"), metavar="N", help="how many to use (all cores); results are the same"
-    )
-    parser.add_argument("--restart", action="store_true", help="do everything again")
+    parser.add_argument("--cache", metavar="DIR", help="directory of kept results (default: plainly's cache directory)")
+    parser.add_argument("--processes", type=number("--processes"), metavar="N", help="number of processes (all cores)")
+    parser.add_argument("--restart", action="store_true", help="ignore kept results and compute everything again")
     add_formats(parser)
 
 

@@ -2,20 +2,19 @@
 
 import argparse
 
-from plainly.cli.options import number
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats
+from plainly.cli.options import add_formats, number
+from plainly.core.progress import bar
 from plainly.core.result import Result
 
 SUMMARY = "evaluate systems × test sets × metrics × seeds from one file"
 HELP = """\
-Evaluate systems × test sets × metrics × seeds; only what is not yet done is measured.
+Evaluate systems × test sets × metrics × seeds; only what is new is measured.
 
   plainly grid grid.toml
 
 A grid is a TOML file; its paths are relative to it:
 
-  out = "results"                       # where scores are kept
+  out = "results"                       # directory of the scores
   metrics = ["sari", "bleu", "fkgl"]
   seeds = [1, 2, 3]
 
@@ -33,25 +32,14 @@ A grid is a TOML file; its paths are relative to it:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("config", metavar="FILE", help="the grid, a TOML file")
     parser.add_argument("--engine", choices=("local", "ray"), default="local", help="where cells are measured (local)")
-    parser.add_argument(
-        "--processes",
-        type=number("--processes"),
-        metavar="N",
-        help="how many workers (all cores); results are the same",
-    )
+    parser.add_argument("--processes", type=number("--processes"), metavar="N", help="number of workers (all cores)")
     parser.add_argument("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
     parser.add_argument("--restart", action="store_true", help="measure everything again")
     add_formats(parser)
 
 
 def run(args: argparse.Namespace) -> Result:
-    from plainly_lab.grids.run import grid
+    from plainly_lab.grids import grid
 
-    return grid(
-        args.config,
-        engine=args.engine,
-        processes=args.processes,
-        address=args.address,
-        restart=args.restart,
-        progress=bar,
-    )
+    places = {"engine": args.engine, "processes": args.processes, "address": args.address}
+    return grid(args.config, **places, restart=args.restart, progress=bar)

@@ -2,9 +2,8 @@
 
 import argparse
 
-from plainly.cli.options import number
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats
+from plainly.cli.options import add_formats, number
+from plainly.core.progress import bar
 from plainly.core.result import Result
 
 SUMMARY = "compute the tables of a paper again"
@@ -21,25 +20,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from plainly_lab.reproductions import RecipeOptions
 
     parser.add_argument("name", nargs="?", metavar="PAPER", help="which paper (see --list)")
-    parser.add_argument("--list", action="store_true", help="the papers that can be reproduced")
+    parser.add_argument("--list", action="store_true", help="list the papers that can be reproduced")
     parser.add_argument("--table", action="append", metavar="N", help="only this table; may be repeated")
     parser.add_argument("--outputs", metavar="DIR", help="licensed system outputs, where a paper needs them")
     parser.add_argument("--figures", metavar="DIR", help="draw the figures there, where a paper has any")
-    parser.add_argument(
-        "--seed",
-        type=number("--seed", "seed"),
-        help="seed of whatever is drawn (%(default)s)",
-        default=RecipeOptions.seed,
-    )
+    seed, trials = RecipeOptions.seed, RecipeOptions.trials
+    parser.add_argument("--seed", type=number("--seed", "seed"), default=seed, help="random seed (%(default)s)")
     parser.add_argument(
         "--trials",
         type=number("--trials"),
         metavar="N",
+        default=trials,
         help="repetitions, where a paper has any (%(default)s)",
-        default=RecipeOptions.trials,
     )
-    parser.add_argument("--processes", type=number("--processes"), metavar="N", help="how many to use (all cores)")
-    parser.add_argument("--summary", action="store_true", help="verdicts by table, without the cells")
+    parser.add_argument("--processes", type=number("--processes"), metavar="N", help="number of processes (all cores)")
+    parser.add_argument("--summary", action="store_true", help="show verdicts by table, without the cells")
     add_formats(parser)
 
 

@@ -2,13 +2,12 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
-from plainly.cli.options import number
-from plainly.cli.progress import bar
-from plainly.cli.show import add_formats, say
+from plainly.cli.options import add_formats, number
+from plainly.cli.show import say
 from plainly.core.errors import BadInput
 from plainly.core.files import check_directory
+from plainly.core.progress import bar
 from plainly.core.result import Result
 
 SUMMARY = "train a learned metric of your own"
@@ -68,47 +67,34 @@ def run(args: argparse.Namespace) -> Result | int:
 
         return fit_levels(args.output or "sle-model", progress=bar)
     from plainly_lab.training.documents import LevelledTexts, levelled_texts
-    from plainly_lab.training.recipe import Recipe
+    from plainly_lab.training.pairs import PairCorpus, prepare
+    from plainly_lab.training.recipe import SHIPPED, JudgeRecipe, Recipe
 
     if args.prepare:
         check_directory(args.prepare)
+    corpus: LevelledTexts | PairCorpus
+    recipe: Recipe | JudgeRecipe
     if args.what == "quality":
-        return _quality(args)
-    documents = LevelledTexts.load(Path(args.corpus)) if args.corpus else args.documents
-    corpus = levelled_texts(documents, levels=_scale(args.levels), recipe=args.recipe)
+        if args.documents:
+            raise BadInput("quality is trained on the sets of pairs that its recipe names. Leave out the documents.")
+        recipe = JudgeRecipe.read(args.recipe or SHIPPED).with_changes(epochs=args.epochs, seed=args.seed)
+        if not args.prepare:
+            _need_encoder(args)
+        corpus = PairCorpus.load(Path(args.corpus)) if args.corpus else prepare(recipe)
+        size = f"{len(corpus.sound)} sound and {len(corpus.rated)} rated pairs"
+    else:
+        documents = LevelledTexts.load(Path(args.corpus)) if args.corpus else args.documents
+        corpus = levelled_texts(documents, levels=_scale(args.levels), recipe=args.recipe)
+        size = f"{len(corpus.levelled)} sentences"
     if args.prepare:
         corpus.save(Path(args.prepare))
-        say(f"Wrote {len(corpus.levelled)} sentences to {args.prepare}")
+        say(f"Wrote {size} to {args.prepare}")
         return 0
     _need_encoder(args)
-    recipe = Recipe.read(args.recipe)
-    return _train(
-        args,
-        corpus,
-        recipe.changed(softened=False if args.quantised else None, span=args.span, epochs=args.epochs, seed=args.seed),
-    )
-
-
-def _quality(args: argparse.Namespace) -> Result | int:
-    from plainly_lab.training.pairs import PairCorpus, prepare
-    from plainly_lab.training.recipe import SHIPPED, JudgeRecipe
-
-    if args.documents:
-        raise BadInput("quality learns from named sets of pairs (see its recipe), not from documents. Leave them out.")
-    recipe = JudgeRecipe.read(args.recipe or SHIPPED).changed(epochs=args.epochs, seed=args.seed)
-    if not args.prepare:
-        _need_encoder(args)
-    corpus = PairCorpus.load(Path(args.corpus)) if args.corpus else prepare(recipe)
-    if args.prepare:
-        corpus.save(Path(args.prepare))
-        say(f"Wrote {len(corpus.sound)} sound and {len(corpus.rated)} rated pairs to {args.prepare}")
-        return 0
-    return _train(args, corpus, recipe)
-
-
-def _train(args: argparse.Namespace, corpus: Any, recipe: Any) -> Result:
-    """What both kinds of training share: where they start, where they write, on what they run."""
-    from plainly_lab.training.simplicity import train
+    if args.what == "sle":
+        changes = {"span": args.span, "epochs": args.epochs, "seed": args.seed}
+        recipe = Recipe.read(args.recipe).with_changes(softened=False if args.quantised else None, **changes)
+    from plainly_lab.training.simplicity import train  # needs PyTorch, which preparing does not
 
     return train(
         args.what,

@@ -1,15 +1,19 @@
-"""What is known of the field: how systems score, what fools metrics, whom metrics agree with, what papers printed.
+"""The findings about the field: how systems score, what fools metrics, how they agree with people, what papers printed.
 
 All of it can be written to JSON (schema plainly.field/1) and to the cache of finished tasks. Undefined numbers are NaN.
 """
 
 import math
 from dataclasses import asdict, dataclass
+from functools import cached_property
 
+import plainly
 from plainly.auditing.attacks import ATTACKS
 from plainly.auditing.verdicts import Effect
+from plainly.core.formatting import count_noun
 from plainly.core.metric import Better
 from plainly.core.result import Note, Record
+from plainly.core.tables import jsonable
 from plainly.metrics.evidence import Evidence
 from plainly.people.correlations import MetricCorrelation
 from plainly.reporting.findings import Alarm
@@ -18,7 +22,7 @@ from plainly_lab.reproductions.cells import Cell
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """One system on one set by one metric. ``tied`` says that it cannot be told from the best."""
+    """One system on one set by one metric. ``tied``: it is not significantly different from the best."""
 
     system: str
     rank: int
@@ -58,7 +62,7 @@ class Standings:
 
 @dataclass(frozen=True)
 class Doubts:
-    """The size of a set, what is odd about its texts, and which scores are misleading, of all systems and of each."""
+    """The size of a set, warnings about its texts, and misleading scores, of all systems and of each."""
 
     items: int
     references: tuple[int, ...]
@@ -74,28 +78,27 @@ class Doubts:
 
 
 @dataclass(frozen=True)
-class Description:
-    """What its card says of a set."""
-
-    title: str
-    description: str
-    licence: str = ""
-    homepage: str = ""
-    notes: str = ""
-
-
-@dataclass(frozen=True)
 class FieldSet:
     """A test set, and the standings on it by metric."""
 
     name: str
-    about: Description
+    about: dict[str, str]  # what its card says: title, description, licence, homepage, notes
     doubts: Doubts
     standings: dict[str, Standings]
 
+    @property
+    def by_metric(self) -> dict[str, dict[str, Standing]]:
+        """The standing of each system, by metric and system."""
+        return {spec: {row.system: row for row in of.systems} for spec, of in self.standings.items()}
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems, ranked by the first metric."""
+        return [standing.system for standing in next(iter(self.standings.values())).systems]
+
     def json(self) -> Record:
         standings = {spec: standings.json() for spec, standings in self.standings.items()}
-        return {"name": self.name, **vars(self.about), **self.doubts.json(), "standings": standings}
+        return {"name": self.name, **self.about, **self.doubts.json(), "standings": standings}
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class FieldMetric:
-    """A metric: what is known of it, what fools it, and whom it agrees with."""
+    """A metric: the evidence about it, what fools it, and how it agrees with people."""
 
     name: str
     evidence: Evidence
@@ -153,14 +156,61 @@ class FieldMetric:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper computed again, or ``why`` it was not; ``known`` is what its recipe found out."""
+    """A paper computed again, or the reason ``why`` it was not; ``recipe_notes`` explain its recipe."""
 
     name: str
     title: str
     cells: tuple[Cell, ...] = ()
     conclusions: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
+    recipe_notes: tuple[str, ...] = ()
     why: str = ""
 
     def json(self) -> Record:
         return {**vars(self), "cells": [{**cell.json(), "decimals": cell.decimals} for cell in self.cells]}
+
+
+@dataclass(frozen=True)
+class Field:
+    """The state of the field: sets, metrics and papers, each with a page."""
+
+    sets: tuple[FieldSet, ...]
+    metrics: tuple[FieldMetric, ...]
+    papers: tuple[Paper, ...]
+    built: str
+    done: int = 0  # pieces of work that were done now; the others were in the cache
+    total: int = 0
+    left_out: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+    @cached_property
+    def systems(self) -> dict[str, dict[str, dict[str, tuple[Standing, Standings]]]]:
+        """The standing of each system by set and metric, with the standings that contain it."""
+        by_system: dict[str, dict[str, dict[str, tuple[Standing, Standings]]]] = {}
+        for of_set in self.sets:
+            for spec, standings in of_set.standings.items():
+                for standing in standings.systems:
+                    of_system = by_system.setdefault(standing.system, {}).setdefault(of_set.name, {})
+                    of_system[spec] = standing, standings
+        return dict(sorted(by_system.items(), key=lambda entry: entry[0].lower()))
+
+    def json(self) -> Record:
+        """Schema plainly.field/1: everything that the pages show."""
+        record: Record = jsonable(
+            {
+                "schema": "plainly.field/1",
+                "version": plainly.__version__,
+                "built": self.built,
+                "sets": [of_set.json() for of_set in self.sets],
+                "metrics": [metric.json() for metric in self.metrics],
+                "papers": [paper.json() for paper in self.papers],
+                "left_out": self.left_out,
+                "changes": self.changes,
+                "warnings": [note.json() for note in self.notes()],
+            }
+        )
+        return record
+
+    def notes(self) -> list[Note]:
+        """Return what was done now and what was left out."""
+        done = f"{self.done} of {count_noun(self.total, 'piece')} of work were done now, the others were in the cache."
+        return [Note(done), *(Note(f"Left out: {reason}.") for reason in self.left_out)]

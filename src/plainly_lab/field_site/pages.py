@@ -1,90 +1,69 @@
-"""The pages of the site, from what is known of the field: what each shows, as plain values for its template."""
+"""The pages of the site: the values that each template shows, and the plots."""
 
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from statistics import fmean, stdev
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import plainly
-from plainly.auditing.attacks import listing
-from plainly.core.formatting import abridged, counted, label, listed, number, visible
+from plainly.auditing.attacks import list_attacks
+from plainly.auditing.verdicts import Effect
+from plainly.core.formatting import abridge, count_noun, interval, label, listed, number, short, visible
 from plainly.core.progress import Progress
 from plainly.core.result import Note, Record
 from plainly.core.tables import jsonable
-from plainly.reporting.figures import SIDES
+from plainly.reporting.figures import SIDES, Panel, Strip, Strips, slug
 from plainly.reporting.page import environment, read_style, score_cell, show_panels
+from plainly.reporting.plots import draw_gains
 from plainly.reporting.svg import read_asset
-from plainly_lab.field_site.charts import (
-    called,
-    moved_plots,
-    people_plot,
-    standing_of,
-    standings_plot,
-    tricks_plot,
-    verdict,
-)
-from plainly_lab.field_site.findings import FieldMetric, FieldSet, Paper, Standing, Standings
-from plainly_lab.field_site.plan import family
-from plainly_lab.field_site.survey import Field
+from plainly_lab.field_site.findings import Agreement, Field, FieldMetric, FieldSet, Paper, Standing, Standings
+from plainly_lab.field_site.tasks import family
+from plainly_lab.grids import format_mean
 from plainly_lab.reproductions.assetann import SYSTEMS
 from plainly_lab.reproductions.cells import ORIGINS, VERDICTS, Cell
 
+Links = Mapping[str, Mapping[str, str]]  # set, system or metric → name → file
 _MOST_SENTENCES = 3
 _MOST_LETTERS = 28  # of a name in the first column of a table
 _MOST_OF_A_SET = 12  # systems in the picture of the first page
 _MOST_MOVED = 24  # numbers of a paper that are shown at once
+_FEWEST_MOVED = 3  # rows of a plot of published and sound numbers
+_MOST_SYSTEMS = 30  # rows of a plot of scores; the table below has all
 
 
-@dataclass(frozen=True)
-class Links:
-    """The file of every page, by what it is about; no two pages share one, on any file system."""
-
-    field: Field
-
-    @cached_property
-    def set(self) -> dict[str, str]:
-        return _files("set", [of_set.name for of_set in self.field.sets])
-
-    @cached_property
-    def system(self) -> dict[str, str]:
-        return _files("system", list(self.field.systems))
-
-    @cached_property
-    def metric(self) -> dict[str, str]:
-        return _files("metric", [metric.name for metric in self.field.metrics])
-
-
-def _files(kind: str, names: Sequence[str]) -> dict[str, str]:
+def _name_files(kind: str, names: Iterable[str]) -> dict[str, str]:
+    """Return the file of every page of a kind; no two pages share one, on any file system."""
     files: dict[str, str] = {}
-    taken: set[str] = set()
+    lower_case: set[str] = set()
     for name in names:
         stem = re.sub(r"[^\w.+-]+", "-", name).strip("-")[:80] or "unnamed"
         number = 1
-        while (file := f"{kind}-{stem}{'' if number == 1 else f'-{number}'}.html").lower() in taken:
+        while (file := f"{kind}-{stem}{'' if number == 1 else f'-{number}'}.html").lower() in lower_case:
             number += 1
-        taken.add(file.lower())
+        lower_case.add(file.lower())
         files[name] = file
     return files
 
 
 def pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
-    """Every file of the site: its name and its content."""
+    """Yield every file of the site: its name and its content."""
     templates = environment("The field's pages")
-    links = Links(field)
+    names = {"set": [of_set.name for of_set in field.sets], "system": field.systems}
+    names["metric"] = [metric.name for metric in field.metrics]
+    links = {kind: _name_files(kind, of_kind) for kind, of_kind in names.items()}
     navigation = [("index.html", "Overview"), *([("papers.html", "Papers")] if field.papers else [])]
     always = {
         "scripts": "'self' file:",
         "links": links,
-        "navigation": [*navigation, *((file, name) for name, file in links.set.items())],
+        "navigation": [*navigation, *((file, name) for name, file in links["set"].items())],
         "version": plainly.__version__,
         "built": field.built,
     }
     total = 1 + bool(field.papers) + len(field.sets) + len(field.metrics) + len(field.systems)
     with progress("writing pages", total=total, unit="pages") as tell:
-        for template, file, shown in _pages(field, links):
-            values = {**always, **shown, "title": visible(shown["title"]), "here": file}
+        for template, file, content in _pages(field, links):
+            values = {**always, **content, "title": visible(content["title"]), "here": file}
             yield file, str(templates.get_template(f"field/{template}.html").render(values))
             tell(1)
     yield "page.css", read_style()
@@ -93,30 +72,31 @@ def pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
 
 
 def _pages(field: Field, links: Links) -> Iterator[tuple[str, str, Record]]:
-    """For each page its template, its file, and what it shows."""
+    """Yield the template, the file and the values of each page."""
     yield "index", "index.html", overview_page(field, links)
     if field.papers:
         yield "papers", "papers.html", papers_page(field)
     for of_set in field.sets:
-        yield "set", links.set[of_set.name], set_page(field, of_set, links)
+        yield "set", links["set"][of_set.name], set_page(field, of_set, links)
     for metric in field.metrics:
-        yield "metric", links.metric[metric.name], metric_page(field, metric, links)
-    for system, file in links.system.items():
+        yield "metric", links["metric"][metric.name], metric_page(field, metric, links)
+    for system, file in links["system"].items():
         yield "system", file, system_page(field, system, links)
 
 
 def overview_page(field: Field, links: Links) -> Record:
-    """The first page: who is best where, the papers, the metrics, the systems, what changed."""
+    """Return the values of the first page: the best systems, papers, metrics, all systems, changes."""
     leads = [{lead["metric"]: lead for lead in _leads(of_set)} for of_set in field.sets]
     columns, panels = [], []
     for of_set in field.sets:
         name, (spec, standings) = of_set.name, next(iter(of_set.standings.items()))
-        columns.append({"name": name, "file": links.set[name], "systems": len(standings.systems)})
-        panels.append(standings_plot(name, spec, standings, links.system, most=_MOST_OF_A_SET, title=name))
+        columns.append({"name": name, "file": links["set"][name], "systems": len(standings.systems)})
+        panels.append(standings_plot(name, spec, standings, links["system"], most=_MOST_OF_A_SET, title=name))
     scores = sum(len(standings.systems) for of_set in field.sets for standings in of_set.standings.values())
     scope = (
-        f"{counted(len(field.systems), 'system')} whose outputs are public, on {counted(len(field.sets), 'test set')}: "
-        f"{counted(scores, 'score')}, each with an interval and a signature."
+        f"{count_noun(len(field.systems), 'system')} whose outputs are public, on "
+        f"{count_noun(len(field.sets), 'test set')}: {count_noun(scores, 'score')}, each with an interval and a "
+        "signature."
     )
     return {
         "title": "The state of text simplification",
@@ -125,43 +105,40 @@ def overview_page(field: Field, links: Links) -> Record:
         "plots": show_panels(panels),
         "level": _level(field),
         "columns": columns,
-        "rows": [
-            {"name": metric.name, "cells": [of_set.get(metric.name) for of_set in leads]} for metric in field.metrics
-        ],
-        "papers": [{**vars(paper), "summary": _tally(paper)} for paper in field.papers],
-        "paper_count": counted(len(field.papers), "paper"),
-        "metrics": [{"name": metric.name, "measures": metric.evidence.measures} for metric in field.metrics],
-        "systems": list(field.systems),
-        "changes": field.changes,
-        "left_out": field.left_out,
+        "leads": leads,
+        "summaries": {paper.name: _summarise(paper) for paper in field.papers},
+        "paper_count": count_noun(len(field.papers), "paper"),
+        "field": field,
     }
 
 
 def _findings(field: Field, links: Links) -> Iterator[Record]:
-    """Three sentences: whether metrics agree on a winner, what fools them, what becomes of papers."""
+    """Yield three sentences: whether metrics agree on a winner, what fools them, how papers' numbers change."""
     for of_set in field.sets[:1]:
         leads = [lead for lead in _leads(of_set) if lead["better"] != "neither"]
         winners: dict[str, list[str]] = {}
         for lead in leads:
             winners.setdefault(lead["system"], []).append(lead["metric"])
-        told = f"On {of_set.name} {counted(len(leads), 'metric')} name {counted(len(winners), 'winner')}: "
-        text = told + "; ".join(f"{label(system)} by {listed(by)}" for system, by in winners.items()) + "."
-        yield {"text": text, "file": links.set[of_set.name], "link": "See the set"}
-    audited = {metric.name: metric.audit.effects for metric in field.metrics if metric.audit}
-    if audited:
-        fooled = {name: sum(effect.fooled for effect in effects) for name, effects in audited.items()}
-        most = max(fooled, key=lambda name: fooled[name])
-        total = len(audited[most])
-        text = f"Every metric was attacked in {total} ways; {most} is fooled most often, by {fooled[most]} of them."
-        yield {"text": text, "file": links.metric[most], "link": "See the metric"}
-    moved = [cell for paper in field.papers for cell in paper.cells if cell.sound is not None]
-    if moved:
-        text = f"{counted(len(moved), 'published number')} of papers, and what they become when computed soundly."
+        start = f"On {of_set.name} {count_noun(len(leads), 'metric')} name {count_noun(len(winners), 'winner')}: "
+        text = start + "; ".join(f"{label(system)} by {listed(by)}" for system, by in winners.items()) + "."
+        yield {"text": text, "file": links["set"][of_set.name], "link": "See the set"}
+    effects_by_metric = {metric.name: metric.audit.effects for metric in field.metrics if metric.audit}
+    if effects_by_metric:
+        successes = {name: sum(effect.fooled for effect in effects) for name, effects in effects_by_metric.items()}
+        most = max(successes, key=successes.__getitem__)
+        total = len(effects_by_metric[most])
+        text = f"Every metric was attacked in {total} ways; {most} is fooled most often, by {successes[most]} of them."
+        yield {"text": text, "file": links["metric"][most], "link": "See the metric"}
+    sound_cells = [cell for paper in field.papers for cell in paper.cells if cell.sound is not None]
+    if sound_cells:
+        text = (
+            f"{count_noun(len(sound_cells), 'published number')} of papers, and what they become when computed soundly."
+        )
         yield {"text": text, "file": "papers.html", "link": "See the papers"}
 
 
 def _leads(of_set: FieldSet) -> Iterator[Record]:
-    """By each metric the best system of a set, and how many others are tied with it."""
+    """Yield the best system of a set by each metric, and how many others are tied with it."""
     for spec, standings in of_set.standings.items():
         others = sum(standing.tied for standing in standings.systems)
         best: Record = jsonable(vars(standings.systems[0]))
@@ -169,54 +146,52 @@ def _leads(of_set: FieldSet) -> Iterator[Record]:
 
 
 def set_page(field: Field, of_set: FieldSet, links: Links) -> Record:
-    """A test set: pictures, table, reasons to doubt."""
+    """Return the values of a test set's page: pictures, table, reasons to doubt."""
     standings, doubts = of_set.standings, of_set.doubts
-    by_metric = {spec: {row.system: row for row in of.systems} for spec, of in standings.items()}
-    first = next(iter(standings.values()))
-    ranked = [standing.system for standing in first.systems]
-    panels = [standings_plot(of_set.name, spec, of, links.system) for spec, of in standings.items()]
-    directed = [spec for spec, of in standings.items() if of.better != "neither"]
+    by_metric, systems = of_set.by_metric, of_set.systems
+    panels = [standings_plot(of_set.name, spec, of, links["system"]) for spec, of in standings.items()]
+    specs = [spec for spec, of in standings.items() if of.better != "neither"]
     counts = doubts.references
     many = "–".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "no"
     documents = f", {doubts.documents} documents" if doubts.documents else ""
     return {
-        **vars(of_set.about),
-        "scope": f"{of_set.name}: {doubts.items} items{documents}, references: {many}, {len(ranked)} systems.",
+        **of_set.about,
+        "scope": f"{of_set.name}: {doubts.items} items{documents}, references: {many}, {len(systems)} systems.",
         # The first stands over the picture.
-        "sentences": [verdict(spec, standings[spec]) for spec in directed[1 : 1 + _MOST_SENTENCES]],
+        "sentences": [verdict(spec, standings[spec]) for spec in specs[1 : 1 + _MOST_SENTENCES]],
         "plots": show_panels(panels),
-        "compared": _how(first),
+        "compared": _describe_test(next(iter(standings.values()))),
         "columns": [
-            {"name": called(spec, of), "better": of.better, "hint": SIDES[of.better], "part": False}
+            {"name": name_column(spec, of), "better": of.better, "hint": SIDES[of.better], "part": False}
             for spec, of in standings.items()
         ],
         "rows": [
             {
                 "name": label(system),
-                "shown": abridged(system, _MOST_LETTERS),
-                "link": links.system[system],
+                "shown": abridge(system, _MOST_LETTERS),
+                "link": links["system"][system],
                 "cells": [_cell(by_metric[spec][system], of) for spec, of in standings.items()],
             }
-            for system in ranked
+            for system in systems
         ],
         "level": _level(field),
         "clustered": any(of.clusters > 1 for of in standings.values()),
         "signed": _signatures(row.signature for of in standings.values() for row in of.systems),
-        "warnings": list(_by_code(doubts.warnings)),
+        "warnings": list(_group_warnings(doubts.warnings)),
         "alarms": doubts.alarms,
         "reference_systems": doubts.reference_systems,
     }
 
 
 def _cell(standing: Standing, among: Standings) -> Record:
-    """A score as its table shows it; that all systems are one cluster says nothing of any."""
+    """Return a score for a table; a single cluster of all systems is not shown."""
     cluster = standing.cluster if among.clusters > 1 else None
-    place = standing_of(standing, among.better)
+    place = describe_standing(standing, among.better)
     return score_cell(standing.value, standing.low, standing.high, place, standing.signature, cluster=cluster)
 
 
-def _how(standings: Standings) -> str:
-    """What "beats" rests on, where systems were compared."""
+def _describe_test(standings: Standings) -> str:
+    """Describe the test behind "beats", if systems were compared."""
     if not standings.test:
         return ""
     return (
@@ -225,8 +200,8 @@ def _how(standings: Standings) -> str:
     )
 
 
-def _by_code(warnings: Sequence[Note]) -> Iterator[Record]:
-    """The first warning of each code, and where else it was seen."""
+def _group_warnings(warnings: Sequence[Note]) -> Iterator[Record]:
+    """Yield the first warning of each code, and where else it occurs."""
     same: dict[str, list[Note]] = {}
     for warning in warnings:
         same.setdefault(warning.code, []).append(warning)
@@ -235,9 +210,9 @@ def _by_code(warnings: Sequence[Note]) -> Iterator[Record]:
 
 
 def system_page(field: Field, system: str, links: Links) -> Record:
-    """A system: its scores on every set, its trainings, what was published of it, reasons to doubt."""
+    """Return the values of a system's page: scores on every set, trainings, published scores, reasons to doubt."""
     of_sets = field.systems[system]
-    scored = [(name, spec, *both) for name, of in of_sets.items() for spec, both in of.items()]
+    scores = [(name, spec, *both) for name, of in of_sets.items() for spec, both in of.items()]
     specs = [metric.name for metric in field.metrics if any(metric.name in of for of in of_sets.values())]
     rows = [
         {"name": spec, "cells": [_cell(*of[spec]) if spec in of else None for of in of_sets.values()]} for spec in specs
@@ -249,34 +224,35 @@ def system_page(field: Field, system: str, links: Links) -> Record:
         for spec, (row, among) in list(of.items())[:1]
     ]
     seeds = [
-        {"name": f"{name}: {spec}", "values": row.seeds, "mean": _mean(row.seeds), "signature": row.signature}
-        for name, spec, row, _ in scored
+        {"name": f"{name}: {spec}", "values": row.seeds, "mean": format_mean(row.seeds), "signature": row.signature}
+        for name, spec, row, _ in scores
         if row.seeds
     ]
-    published = list(_published(field, system))
+    doubts = []
+    for of_set in field.sets:
+        messages = [*of_set.doubts.alarms_of.get(system, ())]
+        messages += [warning.message for warning in of_set.doubts.warnings if warning.where == system]
+        doubts += [(of_set.name, message) for message in messages]
+    published = list(_find_published(field, system))
     return {
         "title": system,
         "scope": f"Its outputs for {listed(list(of_sets))}, as their authors published them.",
         "sentences": sentences[:_MOST_SENTENCES],
-        "columns": [{"name": name, "file": links.set[name]} for name in of_sets],
+        "columns": [{"name": name, "file": links["set"][name]} for name in of_sets],
         "rows": rows,
-        "clustered": any(among.clusters > 1 for *_, among in scored),
+        "clustered": any(among.clusters > 1 for *_, among in scores),
         "seeds": seeds,
         "most_seeds": max((len(row["values"]) for row in seeds), default=0),
         "level": _level(field),
-        "signed": _signatures(row.signature for _, _, row, _ in scored),
+        "signed": _signatures(row.signature for _, _, row, _ in scores),
         "published": published,
         "recipes": list(dict.fromkeys(cell["recipe"] for cell in published)),
-        "doubts": list(_doubts(field, system)),
+        "doubts": doubts,
     }
 
 
-def _mean(values: Sequence[float]) -> str:
-    return f"{number(fmean(values))} ± {number(stdev(values))}" if len(values) > 1 else number(values[0])
-
-
-def _published(field: Field, system: str) -> Iterator[Record]:
-    """The cells of papers whose row is this system."""
+def _find_published(field: Field, system: str) -> Iterator[Record]:
+    """Yield the cells of papers whose row is this system."""
     for paper in field.papers:
         for cell in paper.cells:
             names = SYSTEMS.get(cell.row, (cell.row,)) if paper.name == "assetann" else ()
@@ -284,21 +260,14 @@ def _published(field: Field, system: str) -> Iterator[Record]:
                 yield {**_show_cell(cell), "paper": paper.name}
 
 
-def _doubts(field: Field, system: str) -> Iterator[Record]:
-    for of_set in field.sets:
-        messages = [*of_set.doubts.alarms_of.get(system, ())]
-        messages += [warning.message for warning in of_set.doubts.warnings if warning.where == system]
-        yield from ({"set": of_set.name, "message": message} for message in messages)
-
-
 def metric_page(field: Field, metric: FieldMetric, links: Links) -> Record:
-    """A metric: what fools it, whom it agrees with, who leads by it."""
+    """Return the values of a metric's page: what fools it, how it agrees with people, the leaders."""
     name, audit = metric.name, metric.audit
     leads = [
         {
             **lead,
             "name": of_set.name,
-            "file": links.set[of_set.name],
+            "file": links["set"][of_set.name],
             "systems": len(of_set.standings[name].systems),
             "clusters": of_set.standings[name].clusters,
         }
@@ -306,11 +275,11 @@ def metric_page(field: Field, metric: FieldMetric, links: Links) -> Record:
         for lead in _leads(of_set)
         if lead["metric"] == name
     ]
-    audited = ""
+    audit_text = ""
     if audit:
-        audited = (
+        audit_text = (
             f"Attacks on {listed(audit.systems)} ({audit.test_set}, {audit.items} items, "
-            f"{counted(audit.trials, 'trial')}, seed {audit.seed}): a change that makes outputs worse should "
+            f"{count_noun(audit.trials, 'trial')}, seed {audit.seed}): a change that makes outputs worse should "
             "not improve the score."
         )
     effects = sorted(
@@ -318,63 +287,61 @@ def metric_page(field: Field, metric: FieldMetric, links: Links) -> Record:
         key=lambda effect: (-(effect["wrong_spreads"] or 0), -(effect["spreads"] or 0)),
     )
     signature = audit.signature if audit else ""
-    signed = [*(lead["signature"] for lead in leads), *(row.signature for row in metric.people), signature]
+    all_signatures = [*(lead["signature"] for lead in leads), *(row.signature for row in metric.people), signature]
     return {
         "title": name,
         "scope": f"{metric.evidence.measures} {SIDES[metric.better].capitalize()}.",
-        "blind": metric.evidence.blind,
-        "advice": metric.evidence.advice,
-        "papers": metric.evidence.papers,
+        "evidence": metric.evidence,
         "people": jsonable([row.json() for row in metric.people]),
         "verdict": audit.verdict if audit else "",
-        "audited": audited,
+        "audited": audit_text,
         "effects": effects,
         "plots": show_panels(
             [tricks_plot(name, audit.effects if audit else (), signature), people_plot(name, metric.people)]
         ),
         "signature": signature,
         "leads": leads,
-        "signed": _signatures(signed),
+        "signed": _signatures(all_signatures),
     }
 
 
 def papers_page(field: Field) -> Record:
-    """What the numbers of papers become when they are computed soundly."""
+    """Return the values of the page about papers: published numbers beside sound ones."""
     papers = []
     for paper in field.papers:
         cells = list(map(_show_cell, paper.cells))
-        moved = [cell for cell in cells if cell["raw"]["sound"] is not None]
-        moved.sort(key=lambda cell: -abs(cell["raw"]["digits"] or 0))
+        sound = [cell for cell in cells if cell["raw"]["sound"] is not None]
+        sound.sort(key=lambda cell: -abs(cell["raw"]["digits"] or 0))
         papers.append(
             {
                 **vars(paper),
-                "summary": _tally(paper),
-                "public": _attacked(field) if paper.why else None,
-                "moved": moved[:_MOST_MOVED],
-                "less": moved[_MOST_MOVED:],
+                "summary": _summarise(paper),
+                "public": _tabulate_attacks(field) if paper.why else None,
+                "moved": sound[:_MOST_MOVED],
+                "less": sound[_MOST_MOVED:],
                 "others": [cell for cell in cells if cell["raw"]["sound"] is None],
-                "plots": show_panels(moved_plots(paper.name, paper.cells)),
+                "plots": show_panels(plot_moves(paper.name, paper.cells)),
                 "recipes": list(dict.fromkeys(cell["recipe"] for cell in cells)),
             }
         )
-    computed = [paper for paper in papers if not paper["why"]]
+    reproductions = [paper for paper in papers if not paper["why"]]
     total = sum(len(paper.cells) for paper in field.papers if not paper.why)
     scope = (
-        f"{counted(total, 'printed number')} of {counted(len(computed), 'paper')} computed again from public files. "
-        "Three numbers stand side by side: what was printed; what the paper's own recipe gives, artefacts of its files "
-        "and all; and what it becomes without them."
+        f"{count_noun(total, 'printed number')} of {count_noun(len(reproductions), 'paper')}, computed again from "
+        "public files. Three numbers stand side by side: the printed one, what the paper's own recipe gives (with the "
+        "artefacts of its files), and the value without them."
     )
     sentences = [
         f"{paper['title']}: {cell['row']}, {cell['column']} is printed as {cell['published']}; soundly it is "
         f"{cell['sound']}."
-        for paper in computed
+        for paper in reproductions
         for cell in paper["moved"][:1]
     ]
     return {"title": "What the numbers of papers become", "scope": scope, "sentences": sentences, "papers": papers}
 
 
-def _attacked(field: Field) -> Record | None:
-    """The attacks of the paper whose outputs are licensed, tried on public outputs: what each metric gains."""
+def _tabulate_attacks(field: Field) -> Record | None:
+    """Return the effects on public outputs of the attacks from the paper whose outputs are licensed."""
     audits = {metric.name: metric.audit for metric in field.metrics if metric.audit}
     if not audits:
         return None
@@ -382,7 +349,7 @@ def _attacked(field: Field) -> Record | None:
     first = next(iter(audits.values()))
     rows = [
         {"attack": name, "what": attack["what"], "effects": [of[name] for of in by_metric.values()]}
-        for attack in listing().records()
+        for attack in list_attacks().records()
         if attack["paper"] and all((name := attack["attack"]) in of for of in by_metric.values())
     ]
     return {
@@ -395,22 +362,22 @@ def _attacked(field: Field) -> Record | None:
 
 
 def _show_cell(cell: Cell) -> Record:
-    """A cell as it is shown: at the printed precision, with what is not known as a dash."""
-    moved = None if cell.sound is None or cell.published is None else cell.sound - cell.published
-    raw = {origin: getattr(cell, origin) for origin in ORIGINS} | {"moved": moved}
-    shown = {origin: number(value, cell.decimals, page=True) for origin, value in raw.items()}
-    shown["moved"] = number(moved, cell.decimals, sign=True, page=True)
-    raw["digits"] = None if moved is None else moved * 10**cell.decimals
-    return {**cell.json(), **shown, "raw": raw}
+    """Return a cell at its printed precision, with a dash for unknown values."""
+    change = None if cell.sound is None or cell.published is None else cell.sound - cell.published
+    raw = {origin: getattr(cell, origin) for origin in ORIGINS} | {"moved": change}
+    texts = {origin: number(value, cell.decimals, page=True) for origin, value in raw.items()}
+    texts["moved"] = number(change, cell.decimals, sign=True, page=True)
+    raw["digits"] = None if change is None else change * 10**cell.decimals
+    return {**cell.json(), **texts, "raw": raw}
 
 
-def _tally(paper: Paper) -> str:
+def _summarise(paper: Paper) -> str:
     if paper.why:
-        return "Its outputs are licensed; name them to have it computed."
-    counts = {verdict: sum(cell.verdict == verdict for cell in paper.cells) for verdict in VERDICTS}
+        return "Its outputs are licensed. Pass --newsela DIR to compute it."
+    counts = Counter(cell.verdict for cell in paper.cells)
     sound = sum(cell.sound is not None for cell in paper.cells)
-    verdicts = listed([f"{count} {verdict}" for verdict, count in counts.items() if count])
-    return f"{counted(len(paper.cells), 'number')} computed again: {verdicts}. {sound} have a sound value beside."
+    verdicts = listed([f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]])
+    return f"{count_noun(len(paper.cells), 'number')} computed again: {verdicts}. {sound} have a sound value beside."
 
 
 def _signatures(signatures: Iterable[str]) -> list[str]:
@@ -421,3 +388,126 @@ def _level(field: Field) -> str:
     standings = (standings for of_set in field.sets for standings in of_set.standings.values())
     levels = (standing.level for of in standings for standing in of.systems if standing.level)
     return next((f"{level:.0%}" for level in levels), "")
+
+
+def verdict(spec: str, standings: Standings) -> str:
+    """Return a sentence about the best system by a metric and whether the difference is significant."""
+    best, *others = standings.systems
+    if standings.better == "neither":
+        return f"{spec} has no better side."
+    score = interval(best.value, best.low, best.high, page=True)
+    text = f"By {spec}, {short(best.system)} scores best: {score}."
+    ties = sum(standing.tied for standing in others)
+    if not others or not standings.test:
+        return text
+    return text + (f" {ties} of {len(others)} others cannot be told from it." if ties else " It beats all others.")
+
+
+def name_column(spec: str, standings: Standings) -> str:
+    """Return the heading of a metric, with the output that is compared if it has another name."""
+    return spec if standings.output == spec.partition("(")[0] else f"{spec}: {standings.output}"
+
+
+def standings_plot(
+    name: str, spec: str, standings: Standings, links: Mapping[str, str], *, most: int = _MOST_SYSTEMS, title: str = ""
+) -> Panel | None:
+    """Plot the scores of a set's systems by one metric with their intervals; of many systems, the best."""
+    ranking = [standing for standing in standings.systems if not math.isnan(standing.value)]
+    if not ranking:
+        return None
+    rows = tuple(_score_row(spec, standing, standings, links[standing.system]) for standing in ranking[:most])
+    caption = verdict(spec, standings) + f" Shown: the first {most} of {len(ranking)}." * (len(ranking) > most)
+    if title:
+        caption = f"On {title}, {caption[0].lower()}{caption[1:]}"
+    clusters = [standing.cluster for standing in ranking]
+    ends = frozenset(at for at in range(1, len(rows)) if clusters[at - 1] != clusters[at])
+    figure = Strips(rows, f"{name_column(spec, standings)}, {SIDES[standings.better]}", ends=ends)
+    return Panel(f"{slug(name)}-{slug(spec)}", "scores", title or spec, caption, figure)
+
+
+def _score_row(spec: str, standing: Standing, standings: Standings, link: str) -> Strip:
+    value, low, high = standing.value, standing.low, standing.high
+    kind = describe_standing(standing, standings.better)
+    name = abridge(standing.system)
+    details = [
+        label(standing.system) if name != label(standing.system) else "",
+        f"{spec} {interval(value, low, high, page=True)}",
+        {"best": "best", "tied": "cannot be told from the best"}.get(kind, ""),
+        f"cluster {standing.cluster} of {standings.clusters}" if standings.clusters > 1 else "",
+        standing.signature,
+    ]
+    return Strip(name, value, low, high, kind=kind or "other", details="; ".join(filter(None, details)), link=link)
+
+
+def describe_standing(standing: Standing, better: str) -> str:
+    """Return ``best``, ``tied`` with the best, or an empty text if neither or if no side is better."""
+    if better == "neither":
+        return ""
+    return "best" if standing.best else "tied" if standing.tied else ""
+
+
+def tricks_plot(spec: str, effects: Sequence[Effect], signature: str) -> Panel | None:
+    """Plot what each attack gains, in distances from the worst to the best system."""
+    harmful = [effect for effect in effects if not math.isnan(effect.spreads) and effect.expected == "worse"]
+    if not harmful:
+        return None
+    successes = sum(effect.fooled for effect in harmful)
+    caption = (
+        f"{successes} of {count_noun(len(harmful), 'attack')} that harm an output improve its score (triangles). "
+        "A gain of 1 (dashed line) is the distance from the worst system to the best."
+    )
+    figure = draw_gains(sorted(harmful, key=lambda effect: -effect.spreads), signature)
+    return Panel(f"tricks-{slug(spec)}", "tricks", f"{spec} under attack", caption, figure)
+
+
+def people_plot(spec: str, rows: Sequence[Agreement]) -> Panel | None:
+    """Plot the correlations of a metric with ratings."""
+    strips = []
+    for row in rows:
+        estimate = row.correlation.estimate
+        if math.isnan(estimate.value) or row.correlation.unit != "item":
+            continue
+        score = interval(estimate.value, estimate.low, estimate.high, page=True)
+        details = f"{score}; {count_noun(estimate.n, 'output')}; {row.signature}"
+        what = f"{row.correlation.dimension.replace('_', ' ')}, {row.ratings}"
+        strips.append(Strip(what, estimate.value, estimate.low, estimate.high, details=details))
+    if not strips:
+        return None
+    best = max(strips, key=lambda strip: strip.value)
+    caption = f"Strongest: {best.name}, {best.text}."
+    figure = Strips(tuple(strips), "Pearson correlation over outputs", share=True)
+    return Panel(f"people-{slug(spec)}", "people", f"{spec} and people", caption, figure)
+
+
+def plot_moves(paper: str, cells: Sequence[Cell]) -> Iterator[Panel]:
+    """Plot published beside sound numbers, for the columns of tables in which they differ most."""
+    by_column: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        if cell.sound is not None and cell.published is not None:
+            by_column.setdefault((cell.table, cell.column), []).append(cell)
+    farthest = sorted(by_column, key=lambda key: -max(map(_distance, by_column[key])))
+    for table, column in farthest[:3]:
+        cells_of_column = by_column[table, column][:_MOST_MOVED]
+        if max(map(_distance, cells_of_column)) < 1 or len(cells_of_column) < _FEWEST_MOVED:
+            continue
+        decimals = cells_of_column[0].decimals
+        shift = sum(cell.value("sound") - cell.value("published") for cell in cells_of_column) / len(cells_of_column)
+        caption = (
+            "Triangles: published; circles: computed soundly. On average "
+            f"{number(shift, decimals, sign=True, page=True)}."
+        )
+        rows = tuple(_move_row(cell) for cell in sorted(cells_of_column, key=lambda cell: -cell.value("sound")))
+        name = f"moved-{slug(paper)}-{slug(table)}-{slug(column)}"
+        yield Panel(name, "papers", f"{column}, table {table}", caption, Strips(rows, column))
+
+
+def _distance(cell: Cell) -> float:
+    """Return how far a number moves, in units of its last printed digit."""
+    return float(abs(cell.value("sound") - cell.value("published")) * 10**cell.decimals)
+
+
+def _move_row(cell: Cell) -> Strip:
+    previous, now = cell.value("published"), cell.value("sound")
+    published, sound = (number(value, cell.decimals, page=True) for value in (previous, now))
+    details = f"published {published}, soundly {sound}; {cell.recipe}"
+    return Strip(cell.row, now, min(previous, now), max(previous, now), label=sound, details=details, previous=previous)

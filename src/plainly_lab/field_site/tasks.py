@@ -1,35 +1,129 @@
-"""The pieces of work that the field is made of, each of which is done once and kept as JSON."""
+"""The plan of the field and its tasks, each of which is done once and kept as JSON."""
 
+import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
+import plainly
 from plainly import data
 from plainly.auditing import audit
 from plainly.core import registry
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.files import write_whole
+from plainly.core.files import read_shipped, write_whole
 from plainly.core.progress import Tell
 from plainly.core.sampling import Sampling
-from plainly.data import diagnose
 from plainly.io.faults.checks import reference_systems
+from plainly.learned import encoder
 from plainly.people import read_ratings
 from plainly.people.correlations import correlate_metrics, score_units
 from plainly.reporting.findings import alarms, habits
 from plainly.scoring.compare import compare
-from plainly.scoring.comparisons import DECIDING, Comparisons
-from plainly.scoring.evaluate import estimated
+from plainly.scoring.comparisons import DECIDING
+from plainly.scoring.evaluate import add_intervals
 from plainly.scoring.score_file import open_saved
 from plainly.scoring.scores import Evaluation, Scores
 from plainly_lab.field_site.findings import Agreement, Doubts, MetricAudit, Paper, Standing, Standings
-from plainly_lab.field_site.plan import DEMO, family, is_learned, systems, written
-from plainly_lab.grids.grid_file import safe
-from plainly_lab.reproductions import reproduce
+from plainly_lab.grids import safe
+from plainly_lab.reproductions import RECIPES, reproduce
 from plainly_lab.reproductions.cells import published
+
+DEMO = "demo"
+_SEED = re.compile(r"(.+)/\d+")
+_MODELS = Path(plainly.__file__).parent / "learned" / "weights"
+
+
+SETTINGS = read_shipped(__file__, "plan.toml")  # sets with their metrics, attacks, ratings
+
+
+@dataclass(frozen=True)
+class FieldPlan:
+    """Metrics by set; whether metrics are attacked; ratings and papers to use; a directory of licensed outputs."""
+
+    sets: dict[str, tuple[str, ...]]
+    audits: bool = True
+    ratings: tuple[str, ...] = ()
+    papers: tuple[str, ...] = ()
+    newsela: Path | None = None
+    left_out: tuple[str, ...] = field(default=())
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Every metric of every set, in the order of the sets."""
+        return tuple(dict.fromkeys(spec for specs in self.sets.values() for spec in specs))
+
+
+def plan(
+    sets: Sequence[str] | None, metrics: Sequence[str] | None, papers: Sequence[str] | None, newsela: Path | None
+) -> FieldPlan:
+    """Plan these sets and metrics, or all; a metric whose weights are not installed is left out and named."""
+    if newsela is not None and not newsela.is_dir():
+        raise BadInput(f"There is no directory {newsela}. It should hold the licensed outputs, one file per system.")
+    names = list(dict.fromkeys(sets or SETTINGS["default"]["sets"]))
+    specs_by_set: dict[str, tuple[str, ...]] = {}
+    missing: list[str] = []
+    for name in names:
+        full = name if name == DEMO else data.card(name).name
+        if not systems(full):
+            raise BadInput(f"No outputs for {full} are public. Sets that have some: {', '.join(SETTINGS['sets'])}.")
+        specs = metrics or SETTINGS["sets"].get(full, ("sari", "fkgl"))
+        specs_by_set[full] = tuple(spec for spec in dict.fromkeys(specs) if _is_installed(spec))
+        missing += [spec for spec in specs if not _is_installed(spec)]
+    left_out = tuple(f"{spec}: its model is not installed" for spec in dict.fromkeys(missing))
+    recipes = RECIPES if papers is None else papers
+    public = any(name != DEMO for name in specs_by_set)
+    ratings = tuple(SETTINGS["ratings"]) if public else ()
+    return FieldPlan(specs_by_set, public, ratings, tuple(recipes), newsela, left_out)
+
+
+def systems(name: str) -> tuple[str, ...]:
+    """Return the systems whose outputs for a set are public."""
+    return tuple(data.demo()[1]) if name == DEMO else data.system_names(name)
+
+
+def family(system: str) -> str:
+    """Return the system that was trained several times: ``NAME/3`` is the third training of ``NAME``."""
+    seed = _SEED.fullmatch(system)
+    return seed[1] if seed else system
+
+
+def digest(*parts: object) -> str:
+    """Return a short hash of values."""
+    return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8")).hexdigest()[:16]
+
+
+def models(*specs: str) -> str:
+    """Return a hash of the shipped models that these metrics use, which changes with their weights."""
+    names = {registry.metric(spec).model or "" for spec in specs}
+    cards = [_MODELS / name / "model.json" for name in sorted(names) if name]
+    return digest([card.read_bytes().hex() for card in cards if card.is_file()])
+
+
+def content(name: str) -> str:
+    """Return a hash of a set and its outputs, from the cards alone."""
+    if name == DEMO:
+        evalset, outputs = data.demo()
+        return digest(evalset.fingerprint, outputs)
+    card_of_set = data.card(name)
+    cards = [card_of_set, *(card for card in data.cards() if {card_of_set.name, card_of_set.within} & set(card.of))]
+    return digest([file.sha256 for card in cards for file in card.files])
+
+
+def identity(spec: str) -> str:
+    """Return the parameters and the model of a metric, which determine its numbers on given texts."""
+    return f"{registry.metric(spec).spec(full=True)} {models(spec)}"
+
+
+def _is_installed(spec: str) -> bool:
+    model = registry.metric(spec).model
+    return model not in (encoder.SHIPPED, encoder.JUDGE) or (_MODELS / model / "model.onnx").is_file()
+
 
 LICENSED = ("fkgl-gaming",)  # papers whose outputs are not public
 Finding = Standings | Doubts | MetricAudit | tuple[Agreement, ...] | Paper
@@ -37,7 +131,7 @@ Finding = Standings | Doubts | MetricAudit | tuple[Agreement, ...] | Paper
 
 @dataclass(frozen=True)
 class FieldTask:
-    """A piece of work: its kind, what it is about (a set, ratings, a paper), by which metric, and what decides it."""
+    """A piece of work: its kind, its set, ratings or paper, its metric, and a key of all that it depends on."""
 
     kind: str
     name: str
@@ -45,15 +139,15 @@ class FieldTask:
     key: str = ""
     path: str = ""  # saved scores, or licensed outputs
 
-    def kept_in(self, folder: Path) -> Path:
+    def file_in(self, folder: Path) -> Path:
         return folder / f"{self.kind}-{safe('-'.join(filter(None, (self.name, self.spec))))}.json"
 
 
 def load_finding(task: FieldTask, folder: Path) -> Finding | None:
-    """The result of a task, if it was done before on the same data in the same way."""
+    """Load the result of a task, if it is in the cache with the same key."""
     try:
-        saved = json.loads(task.kept_in(folder).read_bytes())
-        return _convert(task, saved["value"]) if saved["key"] == task.key else None
+        record = json.loads(task.file_in(folder).read_bytes())
+        return _convert(task, record["value"]) if record["key"] == task.key else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -63,12 +157,12 @@ def _convert(task: FieldTask, value: object) -> Finding:
     return finding
 
 
-def sharing(tasks: Sequence[FieldTask]) -> list[list[FieldTask]]:
-    """The tasks in groups whose models read the same texts: in one process, each is read once for all of them."""
+def group_tasks(tasks: Sequence[FieldTask]) -> list[list[FieldTask]]:
+    """Group tasks whose models read the same texts, so that one process reads each text once."""
     groups: dict[object, list[FieldTask]] = {}
     for task in tasks:
-        reading = task.kind in ("audit", "people") and is_learned(task.spec)
-        groups.setdefault((task.kind, task.name) if reading else task, []).append(task)
+        reads_texts = task.kind in ("audit", "people") and registry.metric(task.spec).learned
+        groups.setdefault((task.kind, task.name) if reads_texts else task, []).append(task)
     for group in groups.values():
         if len(group) > 1:
             group.sort(key=lambda task: not registry.metric(task.spec).runs_first)
@@ -77,55 +171,56 @@ def sharing(tasks: Sequence[FieldTask]) -> list[list[FieldTask]]:
 
 @dataclass(frozen=True)
 class FieldWork:
-    """Does tasks and saves each one's result, so that a run that was stopped resumes where it was."""
+    """A worker that does tasks and saves each result, so that an interrupted run resumes."""
 
     folder: Path
 
     def __call__(self, task: Sequence[FieldTask], tell: Tell) -> dict[FieldTask, Finding]:
-        done: dict[FieldTask, Finding] = {}
+        findings: dict[FieldTask, Finding] = {}
         for piece in task:
-            # NumPy's numbers become Python's, here as when they are read from the cache.
+            # NumPy's numbers become Python's, as when they are read from the cache.
             value = msgspec.to_builtins(KINDS[piece.kind](piece), enc_hook=lambda number: number.tolist())
-            write_whole(piece.kept_in(self.folder), json.dumps({"key": piece.key, "value": value}, ensure_ascii=False))
-            done[piece] = _convert(piece, value)
+            write_whole(piece.file_in(self.folder), json.dumps({"key": piece.key, "value": value}, ensure_ascii=False))
+            findings[piece] = _convert(piece, value)
             tell(1)
-        return done
+        return findings
 
 
 def texts(name: str) -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
-    """A set and what all systems wrote for it."""
+    """Load a set and the outputs of all its systems."""
     return data.demo() if name == DEMO else (data.load(name), data.outputs_of(name, systems(name)))
 
 
 def _standings(task: FieldTask) -> Standings:
-    """Every system of a set by one metric: score, interval, cluster, and who cannot be told from the best."""
+    """Rank the systems of a set by one metric: score, interval, cluster, ties with the best."""
     saved = open_saved(task.path)
     people = reference_systems(*texts(task.name))  # a reference that is scored against itself is not ranked
     scores = {system: of_system[task.spec] for system, of_system in saved.systems.items() if system not in people}
-    trained = {system: [name for name in scores if family(name) == system] for system in map(family, scores)}
-    pooled = {
-        system: {task.spec: _pooled(system, [scores[name] for name in names])} for system, names in trained.items()
+    trainings = {system: [name for name in scores if family(name) == system] for system in map(family, scores)}
+    pooled_scores = {
+        system: {task.spec: _pool(system, [scores[name] for name in names])} for system, names in trainings.items()
     }
-    evaluation = estimated(Evaluation(saved.evalset, pooled, Sampling()))
-    comparisons = _compared(evaluation)
+    evaluation = add_intervals(Evaluation(saved.evalset, pooled_scores, Sampling()))
+    several = len(evaluation) > 1 and evaluation.n > 1
+    comparisons = compare(evaluation, tests=(DECIDING,), advice=False) if several else None
     clusters = comparisons.clusters(task.spec) if comparisons else []
     best = evaluation.ranking(task.spec)[0]
     of_systems = []
     for rank, system in enumerate(evaluation.ranking(task.spec), 1):
         of_system = evaluation[system][task.spec]
-        told = comparisons is None or system == best or comparisons.pair(task.spec, best, system).significant
-        seeds = [float(scores[name]) for name in trained[system]]
+        is_different = comparisons is None or system == best or comparisons.pair(task.spec, best, system).significant
+        seeds = [float(scores[name]) for name in trainings[system]]
         standing = Standing(
             system=system,
             rank=rank,
             cluster=next((at for at, names in enumerate(clusters, 1) if system in names), None),
             best=system == best,
-            tied=not told,
+            tied=not is_different,
             **{name: value for name, value in of_system.json().items() if name not in ("parts", "method")},
             seeds=tuple(seeds) if len(seeds) > 1 else (),
         )
         of_systems.append(standing)
-    metric = evaluation.metrics[task.spec]  # as the set has it: with a target, its distance is the headline
+    metric = evaluation.metrics[task.spec]  # with a target, the distance from it is the headline
     return Standings(
         better=metric.better,
         output=metric.outputs[0],
@@ -138,8 +233,8 @@ def _standings(task: FieldTask) -> Standings:
     )
 
 
-def _pooled(system: str, scores: Sequence[Scores]) -> Scores:
-    """Several trainings as one system: the rows of an item are summed, and the signature says of how many."""
+def _pool(system: str, scores: Sequence[Scores]) -> Scores:
+    """Pool several trainings of one system: the rows of an item are summed, and the signature says of how many."""
     if len(scores) == 1:
         return scores[0]
     signature = scores[0].signature
@@ -147,50 +242,43 @@ def _pooled(system: str, scores: Sequence[Scores]) -> Scores:
     return Scores.of_items(scores[0].metric, system, np.sum([of.rows for of in scores], axis=0), signature)
 
 
-def _compared(evaluation: Evaluation) -> Comparisons | None:
-    """Every two systems, as ``compare`` compares them."""
-    if len(evaluation) < 2 or evaluation.n < 2:
-        return None
-    return compare(evaluation, tests=(DECIDING,), advice=False)
-
-
 def _warnings(task: FieldTask) -> Doubts:
-    """What is odd about the texts of a set, and which scores the habits of systems make misleading."""
+    """Find faults in the texts of a set, and scores that the habits of systems make misleading."""
     evalset, outputs = texts(task.name)
     specs = task.spec.split("\n")
-    first: dict[str, tuple[str, ...]] = {}  # of several trainings the first speaks for the system
+    first: dict[str, tuple[str, ...]] = {}  # the first of several trainings represents the system
     for system, lines in outputs.items():
         first.setdefault(family(system), lines)
-    notes = diagnose(evalset, first, specs, quick=True)
+    notes = data.diagnose(evalset, first, specs, quick=True)
     metrics = {spec: registry.metric(spec) for spec in specs}
-    measured = habits(evalset, first)
-    rung = alarms(metrics, measured)
-    alone = {  # what an alarm says of many systems, of each by itself
-        system: alarms(metrics, [replace(habit, systems={system: habit.systems[system]}) for habit in measured])
-        for system in dict.fromkeys(system for alarm in rung for system in alarm.systems)
+    all_habits = habits(evalset, first)
+    all_alarms = alarms(metrics, all_habits)
+    alone = {  # the alarms of each system by itself
+        system: alarms(metrics, [replace(habit, systems={system: habit.systems[system]}) for habit in all_habits])
+        for system in dict.fromkeys(system for alarm in all_alarms for system in alarm.systems)
     }
     return Doubts(
         items=len(evalset),
         references=tuple(sorted(set(map(int, evalset.reference_counts)))),
         documents=len(set(evalset.groups)) if evalset.groups else None,
         warnings=tuple(notes),
-        alarms=tuple(rung),
+        alarms=tuple(all_alarms),
         alarms_of={system: tuple(f"{alarm.metric}: {alarm.message}" for alarm in of) for system, of in alone.items()},
         reference_systems=tuple(sorted(reference_systems(evalset, first))),
     )
 
 
 def _audit(task: FieldTask) -> MetricAudit:
-    """What a metric can be fooled by, on some items of some systems."""
-    settings = written()["audit"]
+    """Attack a metric on some items of some systems."""
+    settings = SETTINGS["audit"]
     evalset, outputs = data.load(settings["set"]), data.outputs_of(settings["set"], settings["systems"])
-    chosen = np.unique(np.linspace(0, len(evalset) - 1, settings["items"]).astype(int))
+    items = np.unique(np.linspace(0, len(evalset) - 1, settings["items"]).astype(int))
     result = audit(
-        evalset=evalset[chosen],
-        outputs={system: [lines[item] for item in chosen] for system, lines in outputs.items()},
+        evalset=evalset[items],
+        outputs={system: [lines[item] for item in items] for system, lines in outputs.items()},
         metrics=[task.spec],
         levels=settings["levels"],
-        trials=settings["trials_by_model" if is_learned(task.spec) else "trials"],
+        trials=settings["trials_by_model" if registry.metric(task.spec).learned else "trials"],
     )
     design = result.sweep.design
     (verdict,) = result.verdicts.values()
@@ -207,27 +295,27 @@ def _audit(task: FieldTask) -> MetricAudit:
 
 
 def _people(task: FieldTask) -> tuple[Agreement, ...]:
-    """Whom a metric agrees with: correlations with ratings, output by output and system by system."""
-    dimensions = written()["ratings"][task.name]
+    """Correlate a metric with ratings, output by output and system by system."""
+    dimensions = SETTINGS["ratings"][task.name]
     judgements = read_ratings(task.name)
     if "references" in registry.metric(task.spec).needs and not judgements.references:
         return ()
     scores = score_units(judgements, judgements[dimensions[0]].units(), [task.spec])
-    result = correlate_metrics(
-        judgements, [scores], dimensions=dimensions, statistics=("pearson",), compare=False
-    )  # fmt: skip
+    result = correlate_metrics(judgements, [scores], dimensions=dimensions, statistics=("pearson",), compare=False)
     signature = str(scores[task.spec].signature)
     return tuple(Agreement(task.name, signature, row) for row in result.rows if row.slice == "all")
 
 
 def _paper(task: FieldTask) -> Paper:
-    """A paper's numbers computed again: as published, with its files' artefacts, and without."""
-    printed = published(task.name)
-    known = tuple(f"{name}: {scoring['recipe']}" for name, scoring in printed.get("scorings", {}).items())
-    paper = Paper(task.name, printed["title"], known=known)
+    """Compute a paper's numbers again, with the artefacts of its files and without."""
+    paper_tables = published(task.name)
+    recipes = tuple(f"{name}: {scoring['recipe']}" for name, scoring in paper_tables.get("scorings", {}).items())
+    paper = Paper(task.name, paper_tables["title"], recipe_notes=recipes)
     if task.name in LICENSED and not task.path:
         use = "plainly field --newsela DIR"
-        return replace(paper, why=f"What its systems wrote is licensed and cannot be fetched. Who has it: {use}.")
+        return replace(
+            paper, why=f"The outputs of its systems are licensed and cannot be fetched. If you have them: {use}."
+        )
     try:
         reproduction = reproduce(task.name, processes=1, outputs=task.path or None)
     except ImportError as error:

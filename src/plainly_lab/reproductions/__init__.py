@@ -1,7 +1,7 @@
-"""The papers that plainly stands on, computed again: one module a paper, its cells beside the published ones.
+"""The papers that plainly is built on, computed again: one module per paper, its cells beside the published ones.
 
-Adding a recipe: a module with ``run(options) -> list[Cell]`` and ``conclusions(cells) -> list[str]``, the published
-tables as data in ``published/NAME.toml``, and its name here.
+To add a recipe, write a module with ``run(options) -> list[Cell]`` and ``conclusions(cells) -> list[str]``, put the
+published tables into ``published/NAME.toml``, and add the name to ``RECIPES``.
 """
 
 import importlib
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from plainly.core.errors import BadInput, UnknownName
-from plainly.core.machine import cores
+from plainly.core.limits import cores
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Listing
 from plainly_lab.reproductions.cells import SCHEMA, Cell, RecipeOptions, Reproduction, published
@@ -38,9 +38,9 @@ def reproduce(
     papers that have figures. ``seed``, ``trials`` and ``processes`` are for papers that draw or repeat.
     """
     module = recipe(name)
-    chosen = None if tables is None else frozenset(map(str, tables))
+    selection = None if tables is None else frozenset(map(str, tables))
     options = RecipeOptions(
-        tables=chosen,
+        tables=selection,
         outputs=None if outputs is None else Path(outputs),
         figures=None if figures is None else Path(figures),
         seed=seed,
@@ -50,19 +50,19 @@ def reproduce(
     )
     cells = module.run(options)
     if not cells:
-        missing = ", ".join(sorted(chosen or ()))
+        missing = ", ".join(sorted(selection or ()))
         raise BadInput(f"{name} has no table {missing}. Leave out tables= to see all of them.")
     return Reproduction(name, tuple(cells), tuple(module.conclusions(cells)))
 
 
 def recipes() -> Listing:
-    """The papers that can be reproduced."""
+    """List the papers that can be reproduced."""
     rows = tuple({"name": name, "title": published(name)["title"]} for name in RECIPES)
     return Listing({"schema": SCHEMA, "recipes": list(rows)}, rows, {"name": "name", "title": "paper"})
 
 
 def recipe(name: str) -> ModuleType:
-    """The module of a recipe, imported only now."""
+    """Import the module of a recipe."""
     if not isinstance(name, str) or name not in RECIPES:
         raise UnknownName("recipe", name, RECIPES, see="plainly reproduce --list")
     return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")

@@ -1,6 +1,6 @@
 """Sulem et al. 2018, "BLEU is Not Suitable for the Evaluation of Text Simplification", computed again.
 
-What the recipe had to find out:
+What the recipe found out:
 
 - BLEU is multi-bleu on lowercase text. The references were tokenised again by Moses, which escapes quotes and keeps
   ``-lrb-``, while the source has "(": every bracket is a mismatch, which lowers what copying scores. ``ours`` has it,
@@ -16,13 +16,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
 from plainly import data
 from plainly.core import registry
-from plainly.core.errors import needing
+from plainly.core.errors import require_package
 from plainly.core.evalset import EvalSet
 from plainly.people import Judgements, Ratings
 from plainly.people import load as load_ratings
@@ -31,6 +30,7 @@ from plainly.stats.correlate import Alternative, correlation, p_value
 from plainly.text import sentences
 from plainly_lab.reproductions.cells import Cell, RecipeOptions, Values, cells_of, published
 
+PRINTED = published("bleu-splitting")
 DIMENSIONS = {"G": "grammaticality", "M": "meaning", "S": "simplicity", "StS": "structural_simplicity"}
 NTS = tuple(f"NTS-{beam}_{model}_model" for model in ("default", "w2v") for beam in ("h1", "h4"))
 WITHOUT_SPLITS = (*NTS, "Moses", "SBMT-SARI", "Identity")
@@ -48,9 +48,8 @@ RATED = 70
 
 @dataclass(frozen=True)
 class Material:
-    """What every table is made from: all that is scored, tokenised as the authors had it, and the sets as published."""
+    """The data of every table: the texts, tokenised as by the authors, and the sets as published."""
 
-    printed: dict[str, Any]
     judgements: Judgements
     seed: int
     source: list[str]
@@ -84,13 +83,13 @@ class Material:
 
 
 def run(options: RecipeOptions) -> list[Cell]:
-    """The cells of Tables 1 to 3 and of the numbers in the text, or of those that were asked for."""
+    """Compute the cells of Tables 1 to 3 and of the numbers in the text."""
     material = _material(options)
     return [cell for table, build in TABLES.items() if options.wants(table) for cell in build(material)]
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
-    """What the paper concludes, checked against our own numbers."""
+    """Check the paper's conclusions against our own numbers."""
     ours = {(cell.table, cell.row, cell.column): cell.ours for cell in cells}
     lines = []
     bleu = [
@@ -108,23 +107,22 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
 
 
 def _material(options: RecipeOptions) -> Material:
-    with needing("reproduce bleu-splitting", package="sacremoses", extra="moses"):
+    with require_package("reproduce bleu-splitting", package="sacremoses", extra="moses"):
         from sacremoses import MosesTokenizer
     moses = partial(MosesTokenizer(lang="en").tokenize, return_str=True, escape=True)
     legacy = data.load("turkcorpus/test-legacy", progress=options.progress)
     simple = data.load("turkcorpus/test-simplewiki", progress=options.progress)
     source = [moses(text) for text in data.load("turkcorpus/test-gem", progress=options.progress).sources]
-    rated = data.load("hsplit/first70", progress=options.progress)
-    wanted = [system for system in (*WITHOUT_SPLITS, *SPLITTING) if system not in ("Identity", "SBMT-SARI")]
-    published_outputs = data.outputs_of("hsplit/first70", wanted, progress=options.progress)
+    first70 = data.load("hsplit/first70", progress=options.progress)
+    names = [system for system in (*WITHOUT_SPLITS, *SPLITTING) if system not in ("Identity", "SBMT-SARI")]
+    published_outputs = data.outputs_of("hsplit/first70", names, progress=options.progress)
     outputs = {system: [text.strip() for text in texts] for system, texts in published_outputs.items()}
     sbmt = data.outputs("turkcorpus/test-legacy", "xu/SBMT-SARI", progress=options.progress)
     outputs["SBMT-SARI"] = [moses(text) for text in sbmt[:RATED]]
     outputs["Identity"] = source[:RATED]
-    outputs |= {name: [row[number] for row in rated.references] for number, name in enumerate(HSPLIT)}
+    outputs |= {name: [row[number] for row in first70.references] for number, name in enumerate(HSPLIT)}
     splits = data.outputs_of("turkcorpus/test-gem", HSPLIT, progress=options.progress)
     return Material(
-        published("bleu-splitting"),
         load_ratings("acl2018", progress=options.progress),
         options.seed,
         source,
@@ -145,22 +143,22 @@ def _table1(paper: Material) -> list[Cell]:
             counts = np.array([count(line) for line in lines])
             values[name, "# Sents"] = float(counts.mean())
             values[name, "SplitSents (%)"] = float(100 * (counts > 1).mean())
-        for column in paper.printed["1"]["columns"]:
+        for column in PRINTED["1"]["columns"]:
             values[AVERAGE, column] = float(np.mean([values[name, column] for name in HSPLIT]))
-    return cells_of(paper.printed, "1", ours, sound=sound)
+    return cells_of(PRINTED, "1", ours, sound=sound)
 
 
 _ABBREVIATION = re.compile(r"(?:[A-Za-z]\.){2,}|(?:Dr|Mr|Mrs|Ms|St|vs)\.")
 
 
 def count_sentences(line: str) -> int:
-    """Sentences of a tokenised line, as a Punkt model finds them."""
+    """Count the sentences of a tokenised line as a Punkt model does."""
     words = line.split()
     ends = 0
     for word, following in itertools.pairwise(words):
         if word[-1] not in ".!?" or _ABBREVIATION.fullmatch(word):
             continue
-        # A stop that hangs on its word ends nothing if the text goes on in lowercase; one that stands alone does.
+        # A full stop attached to its word ends no sentence before a lowercase word; one that stands alone always does.
         ends += len(word) == 1 or not following[0].islower()
     return ends + 1
 
@@ -178,11 +176,11 @@ def _bleu(paper: Material) -> list[Cell]:
             by_hand = [bleu(references[:size], lines[:size]) for lines in paper.hsplit_full]
             ours["HSplit", column] = float(np.mean(by_hand))
             sound["Identity", column] = bleu(clean[:size], paper.legacy.sources[:size])
-    return cells_of(paper.printed, "bleu", ours, sound=sound)
+    return cells_of(PRINTED, "bleu", ours, sound=sound)
 
 
 def bleu(references: Sequence[tuple[str, ...]], outputs: Sequence[str]) -> float:
-    """Corpus BLEU as multi-bleu.perl -lc gives it."""
+    """Compute corpus BLEU as multi-bleu.perl -lc does."""
     return _corpus("bleu(variant=multi-bleu,lowercase=true)", [""] * len(outputs), references, outputs)
 
 
@@ -203,7 +201,7 @@ def _table2(paper: Material) -> list[Cell]:
                 ours[row, name + suffix] = value = correlation(x, y, kind="spearman")
                 side: Alternative = "greater" if value >= 0 else "less"
                 notes[row, name + suffix] = f"one-sided p {p_value(x, y, kind='spearman', alternative=side):.2g}"
-    return cells_of(paper.printed, "2", ours, notes=notes)
+    return cells_of(PRINTED, "2", ours, notes=notes)
 
 
 def _conservatism(paper: Material) -> list[Cell]:
@@ -213,11 +211,11 @@ def _conservatism(paper: Material) -> list[Cell]:
         for column, systems in (("without splits", WITHOUT_SPLITS), ("all", TWELVE)):
             pair = ([scores[name][system] for system in systems] for name in (row, "-LDsc"))
             ours[row, column] = correlation(*pair, kind="spearman")
-    return cells_of(paper.printed, "conservatism", ours)
+    return cells_of(PRINTED, "conservatism", ours)
 
 
 def distances(sources: Sequence[str], outputs: Sequence[str], *, lowercase: bool) -> list[int]:
-    """Levenshtein distances in characters."""
+    """Return Levenshtein distances in characters."""
     from rapidfuzz.distance import Levenshtein
 
     pairs = zip(sources, outputs, strict=True)
@@ -238,7 +236,7 @@ def _table3(paper: Material) -> list[Cell]:
         human = paper.judgements[dimension].of_systems(SPLITTING).means.ravel()
         for row, values in scores.items():
             ours[row, name] = correlation(np.round(values, 9), human, kind="spearman")
-    return cells_of(paper.printed, "3", ours)
+    return cells_of(PRINTED, "3", ours)
 
 
 def _splitting_systems(paper: Material) -> list[Cell]:
@@ -250,7 +248,7 @@ def _splitting_systems(paper: Material) -> list[Cell]:
         )
         for name, dimension in DIMENSIONS.items()
     }
-    return cells_of(paper.printed, "systems", ours)
+    return cells_of(PRINTED, "systems", ours)
 
 
 def _deviations(paper: Material) -> list[Cell]:
@@ -262,7 +260,7 @@ def _deviations(paper: Material) -> list[Cell]:
         ours["six splitting systems", name] = float(ratings.of_systems(SPLITTING).means.std())
         ours["seven without splits", name] = float(plain.std())
         ours["all twelve", name] = float(np.concatenate([plain, splits, splits.mean(axis=0, keepdims=True)]).std())
-    return cells_of(paper.printed, "sd", ours)
+    return cells_of(PRINTED, "sd", ours)
 
 
 def _kappa(paper: Material) -> list[Cell]:
@@ -271,7 +269,7 @@ def _kappa(paper: Material) -> list[Cell]:
         kappa = resampled_kappa(paper.judgements[dimension].matrix(), draws=1000, rng=np.random.default_rng(paper.seed))
         ours["resampled, quadratic", name] = kappa.median
         notes["resampled, quadratic", name] = f"±{kappa.margin:.3f}"
-    return cells_of(paper.printed, "kappa", ours, notes=notes)
+    return cells_of(PRINTED, "kappa", ours, notes=notes)
 
 
 def _system_means(ratings: Ratings) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from plainly.core import formatting
 from plainly.core.files import read_shipped
-from plainly.core.machine import cores
+from plainly.core.limits import cores
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
@@ -23,12 +23,12 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Origin = Literal["published", "ours", "sound"]
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 Values = dict[tuple[str, str], float]  # by row and column
-_SETTINGS = ("decimals", "tolerance", "recipe", "relative", "columns")  # what is no row in a printed table
+_SETTINGS = ("decimals", "tolerance", "recipe", "relative", "columns")  # keys of a table that are not rows
 
 
 @dataclass(frozen=True)
 class RecipeOptions:
-    """What a recipe may be told: which tables, where licensed outputs lie, how to draw, whom to tell of progress."""
+    """Options of a recipe: tables, directories of licensed outputs and figures, sampling, processes and progress."""
 
     tables: frozenset[str] | None = None
     outputs: Path | None = None
@@ -46,9 +46,9 @@ class RecipeOptions:
 class Cell:
     """One number of a published table, computed again.
 
-    ``ours`` follows the paper, artefacts of its files and all; ``sound`` is the value without them, where they matter.
+    ``ours`` follows the paper, with the artefacts of its files; ``sound`` is the value without them, where they matter.
     ``decimals`` is the printed precision and ``tolerance`` what still counts as close. A published ``None`` is a cell
-    that the paper prints as not available; it is met by a value of ours that is undefined.
+    that the paper prints as not available; an undefined value of ours agrees with it.
     """
 
     table: str
@@ -75,12 +75,12 @@ class Cell:
         return "close" if distance <= self.tolerance + rounding else "differs"
 
     def value(self, origin: Origin) -> float:
-        """One of the cell's numbers; NaN where there is none."""
+        """Return one of the cell's numbers, or NaN."""
         number: float | None = getattr(self, origin)
         return math.nan if number is None else number
 
     def json(self) -> Record:
-        """As it stands in a reproduction's JSON."""
+        """Return the cell as in a reproduction's JSON."""
         names = ("table", "row", "column", "published", "ours", "sound", "verdict", "recipe")
         return {name: getattr(self, name) for name in names} | ({"note": self.note} if self.note else {})
 
@@ -111,20 +111,18 @@ class Reproduction(Result):
         }
 
     def tables(self) -> list[Table]:
-        tallies = tally(self.cells)
-        rows = tuple(
-            (table, str(counts.total()), *(str(counts[verdict]) for verdict in VERDICTS))
-            for table, counts in tallies.items()
-        )
-        in_full = [] if self.brief else [_in_full(table, counts, self.cells) for table, counts in tallies.items()]
-        return [*in_full, Table(("table", "cells", *VERDICTS), rows)]
+        rows, tables = [], []
+        for table, counts in tally(self.cells).items():
+            rows.append((table, str(counts.total()), *(str(counts[verdict]) for verdict in VERDICTS)))
+            tables += [] if self.brief else [_tabulate(table, counts, self.cells)]
+        return [*tables, Table(("table", "cells", *VERDICTS), tuple(rows))]
 
     def notes(self) -> list[Note]:
         return [Note(sentence, kind="claim") for sentence in self.conclusions]
 
 
 def published(name: str) -> dict[str, Any]:
-    """A paper's title and printed tables: for each table its columns, and its rows by name."""
+    """Read a paper's title and printed tables: for each table its columns, and its rows by name."""
     return read_shipped(__file__, f"published/{name}.toml")
 
 
@@ -135,13 +133,13 @@ def cells_of(
     *,
     sound: Values | None = None,
     notes: dict[tuple[str, str], str] | None = None,
-    **said: object,
+    **details: object,
 ) -> list[Cell]:
-    """One cell for each number that the paper prints in a table; ``ours`` and the rest are keyed by row and column.
+    """Return a cell for each number that the paper prints in a table; the values have row and column as keys.
 
     Beside its columns and rows, a table of the TOML file has ``decimals``, ``tolerance`` and ``recipe``: each for all
     cells, or by cell, column or row with ``other`` for the rest; ``relative`` is a tolerance as a share of the value.
-    What is ``said`` fills the gaps of the recipe.
+    The ``details`` fill the placeholders of the recipe.
     """
     settings = printed[table]
     cells = []
@@ -150,10 +148,11 @@ def cells_of(
             number = None if value == "NA" else float(value)
             decimals, tolerance, recipe = (_setting(settings[name], row, column) for name in _SETTINGS[:3])
             tolerance = max(tolerance, settings.get("relative", 0) * (number or 0))
-            computed, soundly = (_none((formatting or {}).get((row, column))) for formatting in (ours, sound))
+            values = [of.get((row, column), math.nan) for of in (ours, sound or {})]
+            our_value, sound_value = (None if math.isnan(value) else float(value) for value in values)
             note = (notes or {}).get((row, column), "")
-            recipe = recipe.format(**said)
-            cells.append(Cell(table, row, column, number, computed, decimals, tolerance, recipe, soundly, note))
+            recipe = recipe.format(**details)
+            cells.append(Cell(table, row, column, number, our_value, decimals, tolerance, recipe, sound_value, note))
     return cells
 
 
@@ -164,37 +163,27 @@ def _setting(setting: Any, row: str, column: str) -> Any:
 
 
 def tally(cells: Sequence[Cell]) -> dict[str, Counter[str]]:
-    """How many cells of each table have which verdict."""
+    """Count the verdicts of each table."""
     counts: dict[str, Counter[str]] = {}
     for cell in cells:
         counts.setdefault(cell.table, Counter())[cell.verdict] += 1
     return counts
 
 
-def _in_full(table: str, counts: Counter[str], cells: Sequence[Cell]) -> Table:
-    """A table's cells, a row each."""
+def _tabulate(table: str, counts: Counter[str], cells: Sequence[Cell]) -> Table:
+    """Show the cells of a table, a row each."""
     cells = [cell for cell in cells if cell.table == table]
     origins = ORIGINS if any(cell.sound is not None for cell in cells) else ORIGINS[:2]
-    rows = tuple(
-        (
-            cell.row,
-            cell.column,
-            *(formatting.number(getattr(cell, origin), cell.decimals, undefined="–") for origin in origins),
-            cell.verdict,
-            cell.note,
-        )
-        for cell in cells
-    )
+    rows = []
+    for cell in cells:
+        values = [formatting.number(getattr(cell, origin), cell.decimals, undefined="–") for origin in origins]
+        rows.append((cell.row, cell.column, *values, cell.verdict, cell.note))
     header = ("row", "column", *origins, "verdict", "note")
     summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return Table(
         header,
-        rows,
+        tuple(rows),
         caption=f"Table {table}: {len(cells)} cells, {summary}",
         notes=tuple(dict.fromkeys(cell.recipe for cell in cells)),
         text_columns=frozenset({0, 1, len(header) - 2, len(header) - 1}),
     )
-
-
-def _none(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else float(value)

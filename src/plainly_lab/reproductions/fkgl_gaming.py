@@ -1,7 +1,7 @@
 """Tanprasert & Kauchak 2021, "Flesch-Kincaid is not a text simplification evaluation metric", computed again.
 
 The Newsela outputs that the paper modifies are licensed: give a directory that holds Complex, Reference, Dress,
-Dress-Ls, EncDecA, Hybrid and PBMT-R, one sentence a line. What the recipe had to find out:
+Dress-Ls, EncDecA, Hybrid and PBMT-R, one sentence a line. What the recipe found out:
 
 - BLEU is the corpus score, cased, 13a, with the one reference.
 - SARI was computed with **eight references of which seven are empty**, so that seven eighths of every n-gram count as
@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,13 +26,15 @@ from plainly.auditing.sweep import Sweep, sweep
 from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Better, Floats, Metric, Needs, ratio
-from plainly.io.lines import read_lines
-from plainly.metrics.form import Length, Splits
+from plainly.io.files import read_lines
+from plainly.metrics.edits import Splits
+from plainly.metrics.readability import Length
 from plainly.streaming.engines import engine
 from plainly.text import counts
 from plainly_lab.reproductions import punkt_count
 from plainly_lab.reproductions.cells import ORIGINS, Cell, RecipeOptions, Values, cells_of, published
 
+PRINTED = published("fkgl-gaming")
 ITEMS = 1077
 SYSTEMS = {"4": "Dress-Ls", "5": "EncDecA", "6": "Hybrid", "7": "Dress", "8": "PBMT-R"}
 LEVELS = {10 * step: step for step in range(11)}  # percent → place on a curve
@@ -67,38 +69,37 @@ class _Scoring:
     recipe: str
 
 
-SCORINGS = {name: _Scoring(**settings) for name, settings in published("fkgl-gaming")["scorings"].items()}
+SCORINGS = {name: _Scoring(**settings) for name, settings in PRINTED["scorings"].items()}
 
 
 def run(options: RecipeOptions) -> list[Cell]:
-    """The cells of Tables 1 to 10, or of those that were asked for; figures where a directory for them is given."""
+    """Compute the cells of Tables 1 to 10; figures where a directory for them is given."""
     if options.outputs is None:
         raise BadInput(
-            "The outputs of this paper are licensed and cannot be fetched. Name a directory with Complex, Reference, "
+            "The outputs of this paper are licensed and cannot be fetched. Pass a directory with Complex, Reference, "
             f"{', '.join(SYSTEMS.values())}, one sentence a line: outputs='DIR'"
         )
     files = read(options.outputs)
-    printed = published("fkgl-gaming")
     cells: list[Cell] = []
     if options.wants("3"):
-        cells += _table3(printed, files)
+        cells += _table3(files)
     if options.tables is None or options.tables - {"3"} or options.figures:
-        swept = _sweep(files, options)
-        cells += [cell for cell in _swept(printed, swept) if options.wants(cell.table)]
+        outcome = _sweep(files, options)
+        cells += [cell for cell in _sweep_cells(outcome) if options.wants(cell.table)]
         if options.figures:
-            draw(swept, printed, options.figures)
+            draw(outcome, options.figures)
     return sorted(cells, key=lambda cell: int(cell.table))
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
-    """What the paper's SARI hides, in the numbers of Table 4 and Table 10."""
+    """Describe what the paper's SARI hides, with the numbers of Table 4 and Table 10."""
     table = {(cell.row, cell.column): cell for cell in cells if cell.table == "4"}
     lines = []
-    attacked = [cell for (row, column), cell in table.items() if row.startswith("SARI ") and column == "100 %"]
-    if attacked:
-        moves = {origin: [cell.value(origin) for cell in attacked] for origin in ORIGINS}
-        said = "; ".join(f"{origin} {max(values) - min(values):.4f}" for origin, values in moves.items())
-        lines.append(f"How far apart the six modifications leave Dress-Ls's SARI at 100 %: {said}.")
+    attack_cells = [cell for (row, column), cell in table.items() if row.startswith("SARI ") and column == "100 %"]
+    if attack_cells:
+        moves = {origin: [cell.value(origin) for cell in attack_cells] for origin in ORIGINS}
+        ranges = "; ".join(f"{origin} {max(values) - min(values):.4f}" for origin, values in moves.items())
+        lines.append(f"How far apart the six modifications leave Dress-Ls's SARI at 100 %: {ranges}.")
     whole = {
         system: [
             cell.published or 0
@@ -117,26 +118,25 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
 
 
 def read(directory: Path) -> dict[str, tuple[str, ...]]:
-    """The seven files, whatever their endings; all of the same length."""
+    """Read the seven files, with any suffix, and check that they have the same length."""
     if not directory.is_dir():
         raise BadInput(f"There is no directory {directory}.")
     names = ("Complex", "Reference", *SYSTEMS.values())
     files = {name: tuple(read_lines(_find(directory, name))) for name in names}
     lengths = {name: len(lines) for name, lines in files.items()}
     if len(set(lengths.values())) > 1:
-        said = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise BadInput(f"The files in {directory} differ in length: {said}. They hold one sentence a line.")
+        counts_text = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise BadInput(f"The files in {directory} differ in length: {counts_text}. They hold one sentence a line.")
     return files
 
 
 def _find(directory: Path, name: str) -> Path:
-    paths = sorted(
-        (path for path in directory.iterdir() if path.is_file() and path.name.split(".")[0].lower() == name.lower()),
-        key=lambda path: len(path.suffixes),
-    )
+    files = (path for path in directory.iterdir() if path.is_file())
+    paths = [path for path in files if path.name.split(".")[0].lower() == name.lower()]
+    paths.sort(key=lambda path: len(path.suffixes))
     if not paths:
         raise BadInput(
-            f"{directory} has no file {name} (with any ending). It needs Complex, Reference and the systems."
+            f"{directory} has no file {name} (with any suffix). It needs Complex, Reference and the systems."
         )
     if len(paths) > 1 and len(paths[0].suffixes) == len(paths[1].suffixes):
         raise BadInput(f"{directory} has {paths[0].name} and {paths[1].name}: which is {name}? Leave only one there.")
@@ -144,17 +144,17 @@ def _find(directory: Path, name: str) -> Path:
 
 
 def _evalset(files: dict[str, tuple[str, ...]]) -> EvalSet:
-    # Not EvalSet.of, which takes a blank line for a missing reference: here every line is one.
+    # Not EvalSet.of, which drops blank references: here every line is one.
     ids = tuple(str(place + 1) for place in range(len(files["Complex"])))
     return EvalSet(ids, files["Complex"], tuple((line,) for line in files["Reference"]))
 
 
 def _sweep(files: dict[str, tuple[str, ...]], options: RecipeOptions) -> Sweep:
-    wanted = set(SYSTEMS) | {"1", "2", "9", "10"} if options.tables is None else options.tables
+    tables = set(SYSTEMS) | {"1", "2", "9", "10"} if options.tables is None else options.tables
     systems = [
         system
         for table, system in SYSTEMS.items()
-        if table in wanted or system == "Dress-Ls" or wanted & {"9", "10"} or ("1" in wanted and table in "456")
+        if table in tables or system == "Dress-Ls" or tables & {"9", "10"} or ("1" in tables and table in "456")
     ]
     evalset = _evalset(files)
     specs = dict.fromkeys(spec for scoring in SCORINGS.values() for spec in (scoring.spec, scoring.sound))
@@ -170,91 +170,89 @@ def _sweep(files: dict[str, tuple[str, ...]], options: RecipeOptions) -> Sweep:
     )
 
 
-def _swept(printed: dict[str, Any], swept: Sweep) -> Iterator[Cell]:
-    attacks = [attack.name for attack in swept.design.attacks]
-    for metric, systems in printed["1"].items():
-        for system in [system for system in systems if system in swept.systems]:
-            modified = dict(systems[system])
-            unharmed = _headline(
-                "1", f"{system} {metric}", modified.pop("unharmed"), metric, system, attacks[0], 0, swept
-            )
-            yield replace(unharmed, decimals=3)
-            yield from _levels("1", metric, system, modified, [10, 50, 100], swept)
-    yield from _parts_table("2", "Dress-Ls", printed["2"], swept)
+def _sweep_cells(outcome: Sweep) -> Iterator[Cell]:
+    attacks = [attack.name for attack in outcome.design.attacks]
+    for metric, systems in PRINTED["1"].items():
+        for system in [system for system in systems if system in outcome.systems]:
+            rows = dict(systems[system])
+            row, value = f"{system} {metric}", rows.pop("unharmed")
+            yield replace(_headline("1", row, value, metric, system, attacks[0], 0, outcome), decimals=3)
+            yield from _levels("1", metric, system, rows, [10, 50, 100], outcome)
+    yield from _parts_table("2", "Dress-Ls", PRINTED["2"], outcome)
     for table, system in SYSTEMS.items():
-        if system in swept.systems:
-            for metric, rows in printed[table].items():
-                yield from _levels(table, metric, system, rows, list(LEVELS)[1:], swept)
+        if system in outcome.systems:
+            for metric, rows in PRINTED[table].items():
+                yield from _levels(table, metric, system, rows, list(LEVELS)[1:], outcome)
     for table, metric in (("9", "BLEU"), ("10", "SARI")):
-        for system, rows in printed[table].items():
-            if system in swept.systems:
-                named = {f"{metric} {row}": values for row, values in rows.items()}
-                yield from _parts_table(table, system, named, swept)
+        for system, rows in PRINTED[table].items():
+            if system in outcome.systems:
+                rows_by_name = {f"{metric} {row}": values for row, values in rows.items()}
+                yield from _parts_table(table, system, rows_by_name, outcome)
 
 
 def _levels(
-    table: str, metric: str, system: str, rows: dict[str, list[float]], percents: Iterable[int], swept: Sweep
+    table: str, metric: str, system: str, rows: dict[str, list[float]], percents: Iterable[int], outcome: Sweep
 ) -> Iterator[Cell]:
     for attack, values in rows.items():
         row = f"{system} {metric} {attack}" if table == "1" else f"{metric} {attack}"
         for percent, value in zip(percents, values, strict=True):
-            if not math.isnan(value):  # not legible in the copy at hand
-                yield _headline(table, row, value, metric, system, attack, percent, swept)
+            if not math.isnan(value):  # not legible in our copy of the paper
+                yield _headline(table, row, value, metric, system, attack, percent, outcome)
 
 
 def _headline(
-    table: str, row: str, value: float, metric: str, system: str, attack: str, percent: int, swept: Sweep
+    table: str, row: str, value: float, metric: str, system: str, attack: str, percent: int, outcome: Sweep
 ) -> Cell:
     scoring, level = SCORINGS[metric], LEVELS[percent]
-    ours, sound = (
-        scoring.scale * float(swept.headline(system, attack, spec)[level]) for spec in (scoring.spec, scoring.sound)
-    )
-    recipe = f"{scoring.recipe}{_trials(swept, level)}"
-    soundly = None if scoring.sound == scoring.spec else sound
-    return Cell(table, row, f"{percent} %", value, ours, 4, scoring.tolerance, recipe, soundly)
+    specs = dict.fromkeys((scoring.spec, scoring.sound))
+    ours, *sound = (scoring.scale * float(outcome.headline(system, attack, spec)[level]) for spec in specs)
+    recipe = f"{scoring.recipe}{_trials(outcome, level)}"
+    return Cell(table, row, f"{percent} %", value, ours, 4, scoring.tolerance, recipe, sound[0] if sound else None)
 
 
-def _parts_table(table: str, system: str, rows: dict[str, list[float]], swept: Sweep) -> Iterator[Cell]:
-    attacks = [attack.name for attack in swept.design.attacks]
+def _parts_table(table: str, system: str, rows: dict[str, list[float]], outcome: Sweep) -> Iterator[Cell]:
+    attacks = [attack.name for attack in outcome.design.attacks]
     for row, values in rows.items():
         metric, part = row.split(" ", 1)
         scoring = SCORINGS[metric]
         for place, value in enumerate(values):
             attack, level = attacks[max(place - 1, 0)], 10 if place else 0
             repeats = system != "Dress-Ls" and (place > 0 or metric == "SARI")
-            sound = _part(swept, system, attack, scoring.sound, part, level)
+            sound = _part(outcome, system, attack, scoring.sound, part, level)
             yield Cell(
                 table=table,
                 row=row if table == "2" else f"{system} {part}",
                 column=attack if place else "0 %",
                 published=value,
-                ours=_part(swept, "Dress-Ls" if repeats else system, attack, scoring.spec, part, level),
+                ours=_part(outcome, "Dress-Ls" if repeats else system, attack, scoring.spec, part, level),
                 decimals=4,
                 tolerance=0.004,
-                recipe=f"{scoring.recipe}{_trials(swept, level)}",
+                recipe=f"{scoring.recipe}{_trials(outcome, level)}",
                 sound=sound if repeats or metric == "SARI" else None,
                 note="the paper prints Dress-Ls's value here; sound is this system's own" if repeats else "",
             )
 
 
-def _part(swept: Sweep, system: str, attack: str, spec: str, part: str, level: int) -> float:
-    """A part by the paper's name for it: "2-gram" of BLEU, "2-gram Add F1" of SARI."""
+def _part(outcome: Sweep, system: str, attack: str, spec: str, part: str, level: int) -> float:
+    """Return a part by the paper's name for it: "2-gram" of BLEU, "2-gram Add F1" of SARI."""
     n, _, operation = part.partition(" ")
     name = f"{operation.split()[0].lower()}{n[0]}" if operation else f"precision{n[0]}"
-    return 0.01 * float(swept.curves[system, attack, spec].mean[level, swept.design.metrics[spec].outputs.index(name)])
+    return 0.01 * float(
+        outcome.curves[system, attack, spec].mean[level, outcome.design.metrics[spec].outputs.index(name)]
+    )
 
 
-def _trials(swept: Sweep, level: int) -> str:
-    trials = f"; mean of {swept.design.trials} trials, seed {swept.design.seed}" if level else ""
-    return f"{trials}{_other_items(len(swept.design.evalset))}"
+def _trials(outcome: Sweep, level: int) -> str:
+    trials = f"; mean of {outcome.design.trials} trials, seed {outcome.design.seed}" if level else ""
+    return f"{trials}{_other_items(len(outcome.design.evalset))}"
 
 
 def _other_items(items: int) -> str:
     return "" if items == ITEMS else f"; NOT the paper's data: {items} items where it has {ITEMS}"
 
 
-def _table3(printed: dict[str, Any], files: dict[str, tuple[str, ...]]) -> list[Cell]:
-    evalset, columns = _evalset(files), printed["3"]["columns"]
+def _table3(files: dict[str, tuple[str, ...]]) -> list[Cell]:
+    evalset, columns = _evalset(files), PRINTED["3"]["columns"]
     ours: Values = {}
     sound: Values = {}
     how = ""
@@ -264,15 +262,15 @@ def _table3(printed: dict[str, Any], files: dict[str, tuple[str, ...]]) -> list[
         words = float(Length(variant="kauchak").measure(evalset, ["\n".join(lines)])[0, 1])
         totals = Length().measure(evalset, lines).sum(axis=0)
         split = Splits().score(Splits().measure(evalset, lines).sum(axis=0))[Splits.outputs.index("full_stops")]
-        as_printed = (words / sentences, totals[2] / words, 100 * split)
-        soundly = (totals[1] / totals[0], totals[2] / totals[1], math.nan)
-        ours |= {(row, column): float(value) for column, value in zip(columns, as_printed, strict=True)}
-        sound |= {(row, column): float(value) for column, value in zip(columns, soundly, strict=True)}
-    return cells_of(printed, "3", ours, sound=sound, how=how, other_items=_other_items(len(evalset)))
+        our_values = (words / sentences, totals[2] / words, 100 * split)
+        sound_values = (totals[1] / totals[0], totals[2] / totals[1], math.nan)
+        ours |= {(row, column): float(value) for column, value in zip(columns, our_values, strict=True)}
+        sound |= {(row, column): float(value) for column, value in zip(columns, sound_values, strict=True)}
+    return cells_of(PRINTED, "3", ours, sound=sound, how=how, other_items=_other_items(len(evalset)))
 
 
 def count_sentences(lines: Sequence[str]) -> tuple[int, str]:
-    """Sentences of a whole file by Punkt, or, where its model is not installed, as nearly as can be without it."""
+    """Count the sentences of a file by Punkt, or without its model by an approximation; return count and method."""
     text = "\n".join(lines)
     try:
         return len(counts.punkt()(text)), "Punkt sentences"
@@ -280,20 +278,20 @@ def count_sentences(lines: Sequence[str]) -> tuple[int, str]:
         return max(punkt_count.count(text), 1), "sentences counted as Punkt does (its model is not installed)"
 
 
-def draw(swept: Sweep, printed: dict[str, Any], directory: Path) -> list[Path]:
-    """Figures 1 to 3: FKGL, BLEU and SARI of Dress-Ls, with the published values (Table 4) as crosses."""
+def draw(outcome: Sweep, directory: Path) -> list[Path]:
+    """Draw Figures 1 to 3: FKGL, BLEU and SARI of Dress-Ls, with the published values (Table 4) as crosses."""
     from plainly.reporting.curves import draw_attacks
 
     if not directory.is_dir():
-        raise BadInput(f"There is no directory {directory} for the figures. Make it first.")
+        raise BadInput(f"There is no directory {directory} for the figures. Create it first.")
     paths = []
     for number, metric in enumerate(("FKGL", "BLEU", "SARI"), start=1):
         scoring = SCORINGS[metric]
         crosses = {
             attack: [(10.0 * (place + 1), value / scoring.scale) for place, value in enumerate(values)]
-            for attack, values in printed["4"][metric].items()
+            for attack, values in PRINTED["4"][metric].items()
         }
         title = f"Figure {number}: {metric} of Dress-Ls"
-        figure = draw_attacks(swept, "Dress-Ls", scoring.spec, title=title, axis=metric, crosses=crosses)
+        figure = draw_attacks(outcome, "Dress-Ls", scoring.spec, title=title, axis=metric, crosses=crosses)
         paths += [figure.save(directory / f"figure{number}-{metric.lower()}.{form}") for form in ("svg", "png")]
     return paths

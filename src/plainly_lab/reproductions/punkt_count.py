@@ -21,7 +21,7 @@ _UNKNOWN = frozenset(_NEWS_TO_PUNKT.split())
 
 
 def count(text: str) -> int:
-    """How many sentences a tokenised text has."""
+    """Count the sentences of a tokenised text."""
     tokens = text.split()
     while len(tokens) > 1 and tokens[-1] in _CLOSERS:
         tokens.pop()

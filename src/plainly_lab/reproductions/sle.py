@@ -1,6 +1,6 @@
 """Cripwell et al. 2023, "Simplicity Level Estimate (SLE)": what is left of metrics where fluency and meaning are given.
 
-What the recipe had to find out:
+What the recipe found out:
 
 - The filter keeps outputs whose fluency and meaning z-scores are at least .3 standard deviations above the mean of all
   600 (189 outputs), and drops those whose source LENS was trained on (SimpEval-past): 139. Read as "z-score at least
@@ -12,7 +12,6 @@ What the recipe had to find out:
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from plainly.stats.correlate import correlation, p_value
 from plainly.stats.resample import Floats
 from plainly_lab.reproductions.cells import Cell, RecipeOptions, cells_of, published
 
+PRINTED = published("sle")
 SIMPLICITY = "simplicity_zscore"
 CSV_SARI = "sari(delete=precision,tokenize=moses,lowercase=false)"
 CSV_COLUMNS = {"SARI": "sari", "BERTScore": "bertscore_P", "BLEU": "bleu", "FKGL": "fkgl"}
@@ -35,28 +35,27 @@ SETS = {"asset": "asset", "turk": "turkcorpus", "all": "all"}
 
 
 def run(options: RecipeOptions) -> list[Cell]:
-    """The filter, the relations between dimensions, Table 4 as far as it can be computed, and the csv's SARI."""
-    printed = published("sle")
+    """Compute the filter, the relations between dimensions, Table 4 as far as possible, and the csv's SARI."""
     judgements = load_ratings("simplicity-da", progress=options.progress)
     units = judgements[SIMPLICITY].units()
-    trained = set(map(str, data.table("simpeval/past", progress=options.progress)["original"]))
+    training_sources = set(map(str, data.table("simpeval/past", progress=options.progress)["original"]))
     cells: list[Cell] = []
     if options.wants("filter"):
-        cells += _filter(printed, judgements, units, trained)
+        cells += _filter(judgements, units, training_sources)
     if options.wants("relations"):
-        cells += _relations(printed, judgements, units)
+        cells += _relations(judgements, units)
     if options.wants("4"):
-        chosen = Filter(without_sources=trained)
-        kept = units[chosen.mask(judgements, units)]
-        cells += _table4(printed, judgements, kept, chosen, options)
-        cells += _sle(printed, judgements, kept)
+        selection = Filter(without_sources=training_sources)
+        selected_units = units[selection.mask(judgements, units)]
+        cells += _table4(judgements, selected_units, selection, options)
+        cells += _sle(judgements, selected_units)
     if options.wants("csv"):
         cells += _csv(judgements, units, options)
     return cells
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
-    """What follows, from our own numbers."""
+    """Draw conclusions from our own numbers."""
     table = {cell.row: cell for cell in cells if cell.table == "4"}
     lines = []
     if "SARI" in table and table["SARI"].sound is not None:
@@ -72,30 +71,31 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def _filter(printed: dict[str, Any], judgements: Judgements, units: Units, trained: set[str]) -> list[Cell]:
-    plain, points = Filter(), Filter(threshold=0.3, unit="points")
-    filters = (plain, replace(plain, without_sources=trained), points, replace(points, without_sources=trained))
-    kept = [int(outputs.mask(judgements, units).sum()) for outputs in filters]
-    note = (
-        f"mean + .3 sd keeps {kept[0]} outputs, {kept[1]} without these; a z-score of .3 keeps {kept[2]} and {kept[3]}"
+def _filter(judgements: Judgements, units: Units, training_sources: set[str]) -> list[Cell]:
+    deviations, deviations_unseen, points, points_unseen = (
+        int(selection.mask(judgements, units).sum())
+        for outputs in (Filter(), Filter(threshold=0.3, unit="points"))
+        for selection in (outputs, replace(outputs, without_sources=training_sources))
     )
-    untrained = Filter(dimensions=(), without_sources=trained).mask(judgements, units)
+    note = (
+        f"mean + .3 sd keeps {deviations} outputs, {deviations_unseen} without these; "
+        f"a z-score of .3 keeps {points} and {points_unseen}"
+    )
+    is_unseen = Filter(dimensions=(), without_sources=training_sources).mask(judgements, units)
     key = ("in the LENS training data", "outputs")
-    return cells_of(printed, "filter", {key: float(np.sum(~untrained))}, notes={key: note})
+    return cells_of(PRINTED, "filter", {key: float(np.sum(~is_unseen))}, notes={key: note})
 
 
-def _relations(printed: dict[str, Any], judgements: Judgements, units: Units) -> list[Cell]:
+def _relations(judgements: Judgements, units: Units) -> list[Cell]:
     simplicity = judgements.human(SIMPLICITY, units)
     ours = {
         ("Pearson with simplicity", name): correlation(simplicity, judgements.human(f"{name}_zscore", units))
         for name in ("fluency", "meaning")
     }
-    return cells_of(printed, "relations", ours)
+    return cells_of(PRINTED, "relations", ours)
 
 
-def _table4(
-    printed: dict[str, Any], judgements: Judgements, units: Units, chosen: Filter, options: RecipeOptions
-) -> list[Cell]:
+def _table4(judgements: Judgements, units: Units, selection: Filter, options: RecipeOptions) -> list[Cell]:
     human = judgements.human(SIMPLICITY, units)
     own = score_units(judgements, units, list(OWN.values()), references="all")
     ours, sound, notes = {}, {}, {}
@@ -105,11 +105,11 @@ def _table4(
         notes[row, "Simplicity-DA"] = f"p {p_value(values, human):.2g}, n {len(human)}"
         if row in OWN:
             sound[row, "Simplicity-DA"] = abs(correlation(own[OWN[row]].segments, human))
-    return cells_of(printed, "4", ours, sound=sound, notes=notes, filter=chosen, own=", ".join(OWN.values()))
+    return cells_of(PRINTED, "4", ours, sound=sound, notes=notes, filter=selection, own=", ".join(OWN.values()))
 
 
-def _sle(printed: dict[str, Any], judgements: Judgements, units: Units) -> list[Cell]:
-    """ΔSLE, where the metric is installed with weights; otherwise nothing, and the conclusions say so."""
+def _sle(judgements: Judgements, units: Units) -> list[Cell]:
+    """Correlate ΔSLE, if the metric is installed with weights; otherwise return no cells."""
     if "sle" not in registry.names():
         return []
     try:
@@ -118,29 +118,24 @@ def _sle(printed: dict[str, Any], judgements: Judgements, units: Units) -> list[
         return []
     human = judgements.human(SIMPLICITY, units)
     ours = {("ΔSLE", "Simplicity-DA"): abs(correlation(scores["sle"].segments, human))}
-    return cells_of(printed, "sle", ours, signature=scores["sle"].signature)
+    return cells_of(PRINTED, "sle", ours, signature=scores["sle"].signature)
 
 
 def _csv(judgements: Judgements, units: Units, options: RecipeOptions) -> list[Cell]:
-    """Is the csv's SARI what we say it is? Regenerated, output by output."""
+    """Regenerate the csv's SARI output by output, to check which SARI it is."""
     cells = []
     for theirs, ours in SETS.items():
         of_csv = csv_scores("sari", theirs, units, options)
-        again = score_units(judgements, units, [CSV_SARI], references=ours)[CSV_SARI].segments
-        note = f"largest difference {float(np.abs(of_csv - again).max()):.1g}"
-        column, means = "mean SARI of 600 outputs", (float(of_csv.mean()), float(again.mean()))
+        regenerated = score_units(judgements, units, [CSV_SARI], references=ours)[CSV_SARI].segments
+        note = f"largest difference {float(np.abs(of_csv - regenerated).max()):.1g}"
+        column, means = "mean SARI of 600 outputs", (float(of_csv.mean()), float(regenerated.mean()))
         cells.append(Cell("csv", theirs, column, *means, decimals=9, tolerance=0, recipe=CSV_SARI, note=note))
     return cells
 
 
 def csv_scores(column: str, references: str, units: Units, options: RecipeOptions) -> Floats:
-    """A column of the data set's own metric scores, for the units."""
+    """Return a column of the data set's own metric scores, for the units."""
     table = data.table("simplicity-da/metrics", progress=options.progress)
-    place = {
-        (str(system), str(item)): float(value)
-        for system, item, kind, value in zip(
-            table["sys_name"], table["sent_id"], table["test_set"], table[column], strict=True
-        )
-        if kind == references
-    }
-    return np.array([place[pair] for pair in zip(units.system_names, units.item_names, strict=True)])
+    rows = zip(*(table[name] for name in ("sys_name", "sent_id", "test_set", column)), strict=True)
+    scores = {(str(system), str(item)): float(value) for system, item, kind, value in rows if kind == references}
+    return np.array([scores[pair] for pair in zip(units.system_names, units.item_names, strict=True)])

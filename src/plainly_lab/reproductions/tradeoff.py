@@ -10,7 +10,6 @@ both.
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from plainly.people.meta_evaluation import relate
 from plainly.people.planning import Pilot, resample_study
 from plainly_lab.reproductions.cells import Cell, RecipeOptions, cells_of, published
 
+PRINTED = published("tradeoff")
 # Identity, Moses, SBMT-SARI and NTS: the seven systems of the BLEU paper that do not split.
 NTS = tuple(f"NTS-{beam}_{model}_model" for beam in ("h1", "h4") for model in ("default", "w2v"))
 SEVEN = ("Identity", "Moses", "SBMT-SARI", *NTS)
@@ -27,8 +27,7 @@ BUDGET = 100
 
 
 def run(options: RecipeOptions) -> list[Cell]:
-    """The relations between dimensions and the resampling of raters and of a budget, on two public sets."""
-    printed = published("tradeoff")
+    """Relate dimensions and resample raters and budgets, on two public sets."""
     sda = load_ratings("simplicity-da", progress=options.progress)
     sda = sda.of_systems(sorted(sda.systems))
     acl = load_ratings("acl2018", progress=options.progress).of_systems(SEVEN)
@@ -39,15 +38,15 @@ def run(options: RecipeOptions) -> list[Cell]:
     cells: list[Cell] = []
     for name, judgements, dimensions in sets:
         if options.wants("relations"):
-            cells += _relations(printed, name, judgements, dimensions)
+            cells += _relations(name, judgements, dimensions)
         # Only simplicity was released by rater in Simplicity-DA.
-        rated = judgements[dimensions["simplicity" if name == "Simplicity-DA" else "adequacy"]]
-        cells += _resampled(printed, f"{name}, {rated.dimension}", Pilot.of(rated), options)
+        ratings = judgements[dimensions["simplicity" if name == "Simplicity-DA" else "adequacy"]]
+        cells += _resample(f"{name}, {ratings.dimension}", Pilot.of(ratings), options)
     return sorted(cells, key=lambda cell: ("relations", "raters", "budget").index(cell.table))
 
 
-def _resampled(printed: dict[str, Any], row: str, pilot: Pilot, options: RecipeOptions) -> list[Cell]:
-    """How well fewer raters, and a budget spent in several ways, keep the pattern of significant differences."""
+def _resample(row: str, pilot: Pilot, options: RecipeOptions) -> list[Cell]:
+    """Test how well fewer raters, and a budget spent in several ways, keep the pattern of significant differences."""
     how = f"{row}, {pilot.test} t-test at p < .01, 1,000 draws; other data than the paper's"
     rng = np.random.default_rng(options.seed)
     cells: list[Cell] = []
@@ -56,21 +55,21 @@ def _resampled(printed: dict[str, Any], row: str, pilot: Pilot, options: RecipeO
         points = {name: resample_study(pilot, raters=n, rng=rng, published=True) for name, n in columns.items()}
         ours = {("adequacy", column): point.tau_as_listed for column, point in points.items()}
         sound = {("adequacy", column): point.tau for column, point in points.items()}
-        cells += cells_of(printed, "raters", ours, sound=sound, how=how)
+        cells += cells_of(PRINTED, "raters", ours, sound=sound, how=how)
     if options.wants("budget"):
         counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(pilot.raters))]
-        spent = [
+        spendings = [
             resample_study(pilot, sentences=BUDGET // count, raters=count, rng=rng, published=True) for count in counts
         ]
-        falls = all(fewer.tau > more.tau for fewer, more in pairwise(spent))
+        falls = all(fewer.tau > more.tau for fewer, more in pairwise(spendings))
         key = ("adequacy", "agreement falls as raters are added")
-        notes = {key: ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spent)}
-        cells += cells_of(printed, "budget", {key: float(falls)}, notes=notes, how=how, budget=BUDGET)
+        notes = {key: ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spendings)}
+        cells += cells_of(PRINTED, "budget", {key: float(falls)}, notes=notes, how=how, budget=BUDGET)
     return [replace(cell, row=row) for cell in cells]
 
 
 def conclusions(cells: Sequence[Cell]) -> list[str]:
-    """Which of the paper's conclusions hold on public ratings."""
+    """Report which of the paper's conclusions hold on public ratings."""
     lines = []
     signs = {cell.row: cell.ours for cell in cells if cell.table == "relations" and cell.column == "sign"}
     tradeoffs = {row: sign for row, sign in signs.items() if "simplicity–adequacy" in row}
@@ -88,7 +87,7 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def _relations(printed: dict[str, Any], name: str, judgements: Judgements, dimensions: dict[str, str]) -> list[Cell]:
+def _relations(name: str, judgements: Judgements, dimensions: dict[str, str]) -> list[Cell]:
     ours, notes = {}, {}
     for row in ("simplicity–adequacy", "adequacy–fluency"):
         x, y = (dimensions[dimension] for dimension in row.split("–"))
@@ -96,5 +95,5 @@ def _relations(printed: dict[str, Any], name: str, judgements: Judgements, dimen
         correlation = relation.correlation
         ours[row, "R²"], ours[row, "sign"] = relation.r2, float(np.sign(correlation.value))
         notes[row, "R²"] = f"r {correlation.value:.3f}, slope {relation.slope:.2f}, p {correlation.p_value:.1g}"
-    cells = cells_of(printed, "relations", ours, notes=notes)
+    cells = cells_of(PRINTED, "relations", ours, notes=notes)
     return [replace(cell, row=f"{name}: {cell.row}") for cell in cells]

@@ -1,9 +1,9 @@
-"""The heads that read CEFR levels, fitted to a finished encoder in minutes, on a CPU, without torch.
+"""The heads that estimate CEFR levels, fitted to a finished encoder in minutes, on a CPU, without torch.
 
 The sentence head learns from sentences whose level people rated: the Wiki-Auto part of CEFR-SP and ReadMe++. The text
 head learns from stretches of three to ten sentences of OneStopEnglish, whose elementary, intermediate and advanced
-articles are taken to stand between A2 and B1, B1 and B2, B2 and C1: 2.5, 3.5 and 4.5. Both are ridge regressions; their
-readings are then spread as widely as the levels, because a least-squares fit squeezes everything to the middle.
+articles are assumed to lie between A2 and B1, B1 and B2, B2 and C1: 2.5, 3.5 and 4.5. Both are ridge regressions; their
+estimates are then spread as widely as the levels, because a least-squares fit shrinks everything towards the mean.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from plainly.core.metric import Floats
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.learned import encoder
-from plainly.learned.cefr import FILE, Head, LevelReader, averaged, save, sentence_features
+from plainly.learned.cefr import FILE, Head, LevelReader, average_features, save, sentence_features
 from plainly_lab.training.documents import close_up, cut_sentences, split_by_article
 from plainly_lab.training.recipe import Recipe
 
@@ -34,22 +34,22 @@ _WEIGHTS = {"cefr-sp/wiki-auto": 1.0, "readme/english": 0.5}
 
 
 def fit_ridge(features: Floats, values: Floats, ridge: float | Floats, weights: Floats | None = None) -> Head:
-    """The head that says these values; ``ridge`` weighs its squared coefficients beside the summed squared errors.
+    """Fit a head to these values; ``ridge`` weights its squared coefficients against the summed squared errors.
 
-    Every feature is brought to unit variance first.
+    Every feature is scaled to unit variance first.
     """
     weights = np.ones(len(values)) if weights is None else weights
     centre, spread = np.average(features, axis=0, weights=weights), features.std(axis=0) + 1e-6
-    scaled, mean = (features - centre) / spread, np.average(values, weights=weights)
-    products = (scaled * weights[:, None]).T @ scaled
+    units, mean = (features - centre) / spread, np.average(values, weights=weights)
+    products = (units * weights[:, None]).T @ units
     products[np.diag_indices_from(products)] += ridge
-    slopes = np.linalg.solve(products, (scaled * weights[:, None]).T @ (values - mean)) / spread
+    slopes = np.linalg.solve(products, (units * weights[:, None]).T @ (values - mean)) / spread
     return Head(slopes, np.array(mean - slopes @ centre))
 
 
 @dataclass(frozen=True, repr=False)
 class LevelFit(Result):
-    """Heads that were fitted, where they lie, and how well they read sentences that they did not learn from."""
+    """The file of the heads, and how well they estimate the levels of sentences that they did not learn from."""
 
     output: Path
     checks: tuple[Mapping[str, Any], ...]  # of each set: set, items, pearson, slope, rmse
@@ -69,76 +69,74 @@ class LevelFit(Result):
         return [Table(header, rows)]
 
     def notes(self) -> list[Note]:
-        return [Note(f"Wrote {self.output}. The slope is that of the reading on the true level: 1 squeezes nothing.")]
+        return [Note(f"Wrote {self.output}. The slope of the estimate on the true level is 1 without shrinkage.")]
 
 
 @dataclass(frozen=True)
-class _Rated:
-    """Sentences with levels: from which set and part, and what the encoder sees of them."""
+class RatedFeatures:
+    """The features of sentences with levels, and the set and part of each."""
 
     names: npt.NDArray[np.str_]
     parts: npt.NDArray[np.str_]
     levels: Floats
     features: Floats
-    values: slice  # where among the features the model's own values stand
+    values: slice  # the columns of the model's own values
 
-    def of(self, part: str, *names: str) -> npt.NDArray[np.bool_]:
-        chosen: npt.NDArray[np.bool_] = (self.parts == part) & np.isin(self.names, names)
-        return chosen
+    def select(self, part: str, *names: str) -> Any:
+        """Return a mask of the sentences of a part of some sets."""
+        return (self.parts == part) & np.isin(self.names, names)
 
 
 def fit_levels(output: str | Path, *, progress: Progress = no_progress) -> LevelFit:
     """Fit both heads to the model in the directory ``output`` (or a shipped model's name) and write them there."""
-    place = encoder.directory(str(output))
-    model = encoder.load(str(place))
+    directory = encoder.directory(str(output))
+    model = encoder.load(str(directory))
     with progress("reading sentences", total=2, unit="sets") as tell:
-        rated = _rated(model)
+        sentences = _rated_features(model)
         tell(1)
         stretches = _stretches(model)
         tell(1)
-    reader = LevelReader(model, _sentence_head(rated), _text_head(model, *stretches))
-    save(place / FILE, reader)
-    return LevelFit(place / FILE, tuple(_checks(reader, rated)))
+    reader = LevelReader(model, fit_sentence_head(sentences), _fit_text_head(model, *stretches))
+    save(directory / FILE, reader)
+    return LevelFit(directory / FILE, tuple(_checks(reader, sentences)))
 
 
-def _rated(model: encoder.Encoder) -> _Rated:
+def _rated_features(model: encoder.Encoder) -> RatedFeatures:
     from plainly import data
 
     rows: list[tuple[str, str, str, float]] = []
-    for name in (*_RATED, "cefr-sp/score"):  # the last is only read: its licence forbids commercial use
+    for name in (*_RATED, "cefr-sp/score"):  # the last is only for checks: its licence forbids commercial use
         table = data.table(name)
-        twice = "level_a" in table.columns
-        levels = [(a + b) / 2 for a, b in zip(table["level_a"], table["level_b"], strict=True)] if twice else None
-        for at, sentence in enumerate(table["sentence"]):
-            text = close_up(sentence) if twice else sentence
-            rows.append((name, table["part"][at], text, levels[at] if levels else table["level"][at]))
+        texts: list[Any] = table["sentence"]
+        levels: Any = table.columns.get("level")
+        if "level_a" in table.columns:
+            texts = list(map(close_up, texts))
+            levels = [(a + b) / 2 for a, b in zip(table["level_a"], table["level_b"], strict=True)]
+        rows += [(name, *row) for row in zip(table["part"], texts, levels, strict=True)]
     names, parts, sentences, numbers = zip(*rows, strict=True)
     features = sentence_features(model, sentences)
-    values = slice(_vector(model, features) - len(model.heads), _vector(model, features))
-    return _Rated(np.array(names), np.array(parts), np.array(numbers, dtype=np.float64), features, values)
+    vector = features.shape[1] - model.width
+    values = slice(vector - len(model.heads), vector)
+    return RatedFeatures(np.array(names), np.array(parts), np.array(numbers, dtype=np.float64), features, values)
 
 
-def _vector(model: encoder.Encoder, features: Floats) -> int:
-    """Where among the features of sentences the average vector begins; the model's values stand before it."""
-    return features.shape[1] - model.width
-
-
-def _sentence_head(rated: _Rated) -> Head:
-    learnt = rated.of("train", *_RATED)
-    weights = np.array([_WEIGHTS.get(str(name), 0.0) for name in rated.names])[learnt]
-    ridge = np.full(rated.features.shape[1], _SENTENCE_RIDGE)
-    ridge[rated.values] = _VALUES_RIDGE
-    head = fit_ridge(rated.features[learnt], rated.levels[learnt], ridge, weights)
-    stretches = [
-        rated.levels[chosen].std() / head(rated.features[chosen]).std()
-        for chosen in (rated.of("dev", name) for name in _RATED)
+def fit_sentence_head(sentences: RatedFeatures) -> Head:
+    """Fit the head of sentences on training parts, and spread it as widely as the levels of development parts."""
+    train = sentences.select("train", *_RATED)
+    weights = np.array([_WEIGHTS.get(str(name), 0.0) for name in sentences.names])[train]
+    ridge = np.full(sentences.features.shape[1], _SENTENCE_RIDGE)
+    ridge[sentences.values] = _VALUES_RIDGE
+    head = fit_ridge(sentences.features[train], sentences.levels[train], ridge, weights)
+    factors = [
+        sentences.levels[dev].std() / head(sentences.features[dev]).std()
+        for dev in (sentences.select("dev", name) for name in _RATED)
     ]
-    centre = float(np.average(rated.levels[learnt], weights=weights))
-    return _spread(head, float(np.mean(stretches)), centre, centre)
+    centre = float(np.average(sentences.levels[train], weights=weights))
+    return _spread(head, float(np.mean(factors)), centre, centre)
 
 
 def _stretches(model: encoder.Encoder) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """Average features of stretches of articles, their levels, and which the encoder has not been trained on."""
+    """Return average features of stretches of articles, their levels, and which the encoder was not trained on."""
     from plainly import data
 
     table = data.table(_ARTICLES)
@@ -161,36 +159,34 @@ def _stretches(model: encoder.Encoder) -> tuple[Floats, Floats, npt.NDArray[np.b
                 levels.append(float(levelled.levels[start]))
                 fresh.append(levelled.articles[start] in unseen_articles)
             start = end
-    used = owners >= 0
-    return averaged(features[used], owners[used], len(levels)), np.array(levels), np.array(fresh)
+    has_owner = owners >= 0
+    return average_features(features[has_owner], owners[has_owner], len(levels)), np.array(levels), np.array(fresh)
 
 
-def _text_head(model: encoder.Encoder, features: Floats, levels: Floats, fresh: npt.NDArray[np.bool_]) -> Head:
-    """A ridge on the average vectors of training articles, joined with the model's own estimate on the others.
+def _fit_text_head(model: encoder.Encoder, features: Floats, levels: Floats, fresh: npt.NDArray[np.bool_]) -> Head:
+    """Fit a ridge on the average vectors of training articles, then mix in the model's own estimate on the others.
 
-    The estimate has learnt the training articles and would look too good there.
+    The model was trained on the training articles, so its estimate would look too good there.
     """
-    width = features.shape[1]
-    vector = _vector(model, features)
-    seen = ~fresh
-    first = fit_ridge(features[seen, vector:], levels[seen], _TEXT_RIDGE)
+    vector = features.shape[1] - model.width
+    first = fit_ridge(features[~fresh, vector:], levels[~fresh], _TEXT_RIDGE)
     estimate = vector - len(model.heads) + model.heads.index("sle")
     both = np.column_stack([first(features[fresh, vector:]), features[fresh, estimate]])
     last = fit_ridge(both, levels[fresh], _LAST_RIDGE)
-    weights = np.zeros(width)
+    weights = np.zeros(features.shape[1])
     weights[vector:] = last.weights[0] * first.weights
     weights[estimate] += last.weights[1]
     head = Head(weights, last.bias + last.weights[0] * first.bias)
-    readings = head(features[fresh])
-    return _spread(head, levels[fresh].std() / readings.std(), float(readings.mean()), float(levels[fresh].mean()))
+    estimates = head(features[fresh])
+    return _spread(head, levels[fresh].std() / estimates.std(), float(estimates.mean()), float(levels[fresh].mean()))
 
 
-def _spread(head: Head, stretch: float, centre: float, level: float) -> Head:
-    """The head stretched about a reading, which becomes this level."""
-    return Head(head.weights * stretch, (head.bias - centre) * stretch + level)
+def _spread(head: Head, factor: float, centre: float, level: float) -> Head:
+    """Multiply the distances of estimates from ``centre``, which becomes ``level``."""
+    return Head(head.weights * factor, (head.bias - centre) * factor + level)
 
 
-def _checks(reader: LevelReader, rated: _Rated) -> Iterator[Record]:
+def _checks(reader: LevelReader, sentences: RatedFeatures) -> Iterator[Record]:
     wiki, readme = _RATED
     sets = {
         "CEFR-SP dev": ("dev", wiki, "cefr-sp/score"),
@@ -200,18 +196,18 @@ def _checks(reader: LevelReader, rated: _Rated) -> Iterator[Record]:
         "ReadMe++ dev": ("dev", readme),
         "ReadMe++ test": ("test", readme),
     }
-    for name, (which, *names) in sets.items():
-        chosen = rated.of(which, *names)
-        yield check(name, reader.sentence(rated.features[chosen]), rated.levels[chosen])
+    for name, (part, *names) in sets.items():
+        mask = sentences.select(part, *names)
+        yield check(name, reader.sentence(sentences.features[mask]), sentences.levels[mask])
 
 
-def check(name: str, readings: Floats, levels: Floats) -> Record:
-    """How readings agree with true levels."""
-    spread = np.cov(readings, levels)
+def check(name: str, estimates: Floats, levels: Floats) -> Record:
+    """Return how well estimates agree with true levels."""
+    spread = np.cov(estimates, levels)
     return {
         "set": name,
         "items": len(levels),
-        "pearson": float(np.corrcoef(readings, levels)[0, 1]),
+        "pearson": float(np.corrcoef(estimates, levels)[0, 1]),
         "slope": float(spread[0, 1] / spread[1, 1]),
-        "rmse": float(np.sqrt(np.mean((readings - levels) ** 2))),
+        "rmse": float(np.sqrt(np.mean((estimates - levels) ** 2))),
     }

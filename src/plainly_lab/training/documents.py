@@ -1,8 +1,8 @@
-"""What the simplicity estimate learns from: sentences of levelled documents, softened labels, a second scale, examples.
+"""What the simplicity estimate learns from: sentences of levelled documents, softened labels, a second scale.
 
 Levelled documents are the same articles at several reading levels. A document's level is wrong for many of its
-sentences. Softening (Cripwell et al. 2023, section 2) spreads the labels of a level by how readable each sentence is,
-so that the labels of neighbouring levels overlap and a model can tell the sentences of one level apart.
+sentences. Softening (Cripwell et al. 2023, section 2) spreads the labels of a level by the readability of each
+sentence, so that the labels of neighbouring levels overlap and a model can tell the sentences of one level apart.
 
 Preparing needs the data sets and the readability formulas; training needs only the file that ``LevelledTexts.save``
 writes, so that a machine with a GPU but without a network can do it.
@@ -10,14 +10,14 @@ writes, so that a machine with a GPU but without a network can do it.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain, compress, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -30,7 +30,7 @@ from plainly.text.sentences import split
 from plainly_lab.training.harm import damage
 from plainly_lab.training.recipe import SHIPPED, Recipe
 
-# Texts of these sets are never trained on: metrics are judged on them.
+# Texts of these sets are never trained on: metrics are evaluated on them.
 NEVER_TRAINED_ON = (
     "asset/test", "asset/valid", "turkcorpus/test", "hsplit/test", "pwkp/test", "qats/test", "googlecomp/test",
 )  # fmt: skip
@@ -80,7 +80,7 @@ def cut_sentences(
     *,
     scale: Mapping[str, float] | None = None,
 ) -> LevelledSentences:
-    """The sentences of documents. ``scale`` turns names of levels into numbers."""
+    """Split documents into sentences. ``scale`` maps names of levels to numbers."""
     rows: list[tuple[str, str, float]] = []
     for number, (article, name, text) in enumerate(zip(articles, levels, texts, strict=True), 1):
         try:
@@ -88,8 +88,7 @@ def cut_sentences(
         except ValueError:
             raise BadInput(
                 f"Document {number} has the level {name!r}, which is neither a number nor in the scale "
-                f"({', '.join(scale or ()) or 'none'}). Say what it stands for: "
-                "levels={'advanced': 0, 'elementary': 4}"
+                f"({', '.join(scale or ()) or 'none'}). Pass its number: levels={{'advanced': 0, 'elementary': 4}}"
             ) from None
         for paragraph in text.splitlines():
             rows += (
@@ -98,7 +97,7 @@ def cut_sentences(
                 if len(sentence.split()) >= _FEWEST_WORDS and _LETTERS.search(sentence)
             )
     if not rows:
-        raise BadInput("The levelled texts hold no sentences. Give a text for each document.")
+        raise BadInput("The levelled texts have no sentences. Pass a text for each document.")
     sentences, articles, numbers = zip(*rows, strict=True)
     return LevelledSentences(sentences, articles, np.array(numbers, dtype=np.float64))
 
@@ -111,19 +110,19 @@ def split_by_article(levelled: LevelledSentences, *, valid: float, test: float, 
     if min(cuts[0], cuts[1] - cuts[0], len(names) - cuts[1]) < 1:
         raise BadInput(
             f"{len(names)} articles cannot be split into training, validation ({valid:.0%}) and test ({test:.0%}): "
-            "each needs at least one. Give more articles or larger shares."
+            "each needs at least one. Pass more articles or larger shares."
         )
-    place = {names[at]: which for which, chosen in enumerate(np.split(order, cuts)) for at in chosen}
-    which = np.array([place[article] for article in levelled.articles])
-    return Parts(train=levelled[which == 2], valid=levelled[which == 0], test=levelled[which == 1])
+    part_of = {names[at]: part for part, places in enumerate(np.split(order, cuts)) for at in places}
+    part = np.array([part_of[article] for article in levelled.articles])
+    return Parts(train=levelled[part == 2], valid=levelled[part == 0], test=levelled[part == 1])
 
 
 def soften(levels: Floats, grades: Floats, *, span: float = 2.0, exclude: float = 1.0) -> Floats:
-    """Spread the labels of each level over ``span``, the most readable sentences highest; NaN is left out of training.
+    """Spread the labels of each level over ``span``, the most readable sentences highest.
 
     ``grades`` are Flesch-Kincaid grades. Sentences in the lowest and highest ``exclude`` percent of a level's grades,
-    and sentences without a grade, are left out. The paper's levels lie 1 apart and its span is 2, so that each level
-    reaches its neighbours; give a larger span to levels that lie farther apart.
+    and sentences without a grade, get NaN. The paper's levels lie 1 apart and its span is 2, so that each level reaches
+    its neighbours; use a larger span for levels that lie farther apart.
     """
     if span < 0 or not 0 <= exclude < 50:
         raise BadInput(f"Softening needs span ≥ 0 and 0 ≤ exclude < 50, not span {span} and exclude {exclude}.")
@@ -137,8 +136,8 @@ def soften(levels: Floats, grades: Floats, *, span: float = 2.0, exclude: float 
         readability = -grades[members]
         reach = readability.max() - readability.min()
         # Eq. 2; where all grades are equal there is nothing to spread.
-        scaled = span * (readability - readability.min()) / reach if reach > 0 else np.zeros(len(members))
-        labels[members] = scaled - scaled.mean() + level  # Eq. 3
+        offsets = span * (readability - readability.min()) / reach if reach > 0 else np.zeros(len(members))
+        labels[members] = offsets - offsets.mean() + level  # Eq. 3
     return labels
 
 
@@ -154,24 +153,23 @@ class HeldOutQuality:
 
 
 def quality(estimates: Floats, levels: Floats, documents: Sequence[Hashable]) -> HeldOutQuality:
-    """Mean absolute error of sentences and of document averages, and weighted F1 after rounding to a level."""
-    known = np.unique(levels)
-    rounded = known[np.abs(estimates[:, None] - known).argmin(axis=1)]
+    """Return mean absolute errors of sentences and of document averages, and weighted F1 of the nearest level."""
+    scale = np.unique(levels)
+    nearest = scale[np.abs(estimates[:, None] - scale).argmin(axis=1)]
 
     def weighted_f1(level: float) -> float:
-        hits = ((rounded == level) & (levels == level)).sum()
-        estimated, true = (rounded == level).sum(), (levels == level).sum()
-        return float(true * (2 * hits / (estimated + true)))
+        hits = ((nearest == level) & (levels == level)).sum()
+        positives, size = (nearest == level).sum(), (levels == level).sum()
+        return float(size * (2 * hits / (positives + size)))
 
     numbers = {document: at for at, document in enumerate(dict.fromkeys(documents))}
-    which = np.array([numbers[document] for document in documents])
-    sizes = np.bincount(which)
-    average = np.bincount(which, weights=estimates) / sizes
-    truth = np.bincount(which, weights=levels) / sizes
+    owners = np.array([numbers[document] for document in documents])
+    sizes = np.bincount(owners)
+    average, truth = (np.bincount(owners, weights=values) / sizes for values in (estimates, levels))
     return HeldOutQuality(
         mae=float(np.abs(estimates - levels).mean()),
         doc_mae=float(np.abs(average - truth).mean()),
-        f1=float(sum(map(weighted_f1, known)) / len(levels)),
+        f1=float(sum(map(weighted_f1, scale)) / len(levels)),
         sentences=len(levels),
         documents=len(sizes),
     )
@@ -196,61 +194,56 @@ class RatedSentences:
 
     @property
     def training(self) -> RatedSentences:
-        """Those to train on."""
+        """The sentences to train on."""
         return self[[part == "train" for part in self.parts]]
 
 
+class PreparedCorpus:
+    """A corpus that is saved as one JSON file with everything that training needs; NaN is null."""
+
+    command: ClassVar[str]  # that prepares it
+
+    def save(self, path: Path) -> None:
+        """Write the corpus to a file."""
+        write_whole(path, msgspec.json.encode(self, enc_hook=lambda array: array.tolist()))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read what ``save`` wrote."""
+        try:
+            return msgspec.json.decode(
+                read_whole(path), type=cls, dec_hook=lambda _, values: np.array(values, dtype=float)
+            )
+        except ValueError as error:
+            raise BadInput(
+                f"{path} is not a prepared corpus ({error}). Prepare one: {cls.command} --prepare FILE"
+            ) from None
+
+
 @dataclass(frozen=True)
-class LevelledTexts:
-    """Levelled sentences with their Flesch-Kincaid grades, and one second scale or none."""
+class LevelledTexts(PreparedCorpus):
+    """Levelled sentences with their Flesch-Kincaid grades, and possibly a second scale."""
 
     levelled: LevelledSentences
-    grades: tuple[float, ...]
+    grades: Floats
     rated: RatedSentences | None = None
     sources: tuple[str, ...] = ()
+
+    command: ClassVar[str] = "plainly train sle"
 
     @property
     def heads(self) -> tuple[str, ...]:
         """The scales that a model of these texts estimates; reading level is the first."""
         return ("sle",) if self.rated is None else ("sle", self.rated.name)
 
-    def save(self, path: Path) -> None:
-        """One JSON file with everything that training needs."""
-        content = {
-            "levelled": vars(self.levelled) | {"levels": self.levelled.levels.tolist()},
-            "grades": [grade if np.isfinite(grade) else None for grade in self.grades],
-            "rated": asdict(self.rated) if self.rated else None,
-            "sources": self.sources,
-        }
-        write_whole(path, json.dumps(content, ensure_ascii=False))
-
-    @classmethod
-    def load(cls, path: Path) -> LevelledTexts:
-        """What ``save`` wrote."""
-        try:
-            content = json.loads(read_whole(path).decode("utf-8"))
-            columns, rated = content["levelled"], content["rated"]
-            names = ("sentences", "spaced", "values", "parts")
-            sentences, articles = (tuple(columns[name]) for name in ("sentences", "articles"))
-            return cls(
-                LevelledSentences(sentences, articles, np.array(columns["levels"], dtype=float)),
-                tuple(np.nan if grade is None else grade for grade in content["grades"]),
-                RatedSentences(rated["name"], *(tuple(rated[name]) for name in names)) if rated else None,
-                tuple(content["sources"]),
-            )
-        except (KeyError, ValueError, TypeError) as error:
-            raise BadInput(
-                f"{path} is not a prepared corpus ({error}). Make one: plainly train sle --prepare FILE"
-            ) from None
-
 
 def levelled_texts(
     documents: Any = None, *, levels: Mapping[str, float] | None = None, recipe: Any = None
 ) -> LevelledTexts:
-    """What to train on: a table with the columns article, level and text, or texts that were prepared before.
+    """Read a table with the columns article, level and text; return texts that were prepared before as they are.
 
-    The table is a file, a frame or a mapping of columns; ``levels`` says what named levels stand for. Without documents
-    the recipe ``"shipped"`` has its own, the open corpora.
+    The table is a file, a frame or a mapping of columns; ``levels`` maps named levels to numbers. Without documents,
+    the recipe ``"shipped"`` uses the open corpora.
     """
     if isinstance(documents, LevelledTexts):
         return documents
@@ -273,11 +266,11 @@ def levelled_texts(
         columns, where = {name: list(documents[name]) for name in _COLUMNS}, lambda row: f"Document {row + 1}"
     for name, column in columns.items():
         if None in column:
-            raise BadInput(
-                f"{where(column.index(None))}: no {name}. Each document needs an article, a level and a text."
-            )
+            row = where(column.index(None))
+            raise BadInput(f"{row}: no {name}. Each document needs an article, a level and a text.")
+    articles, texts = (list(map(str, columns[name])) for name in ("article", "text"))
     names: list[Any] = columns["level"]
-    return from_documents(list(map(str, columns["article"])), names, list(map(str, columns["text"])), scale=levels)
+    return from_documents(articles, names, texts, scale=levels)
 
 
 def from_documents(
@@ -290,7 +283,7 @@ def from_documents(
     held_out: Iterable[str] = (),
     sources: Sequence[str] = (),
 ) -> LevelledTexts:
-    """Texts from documents and the names of their levels; sentences that are among ``held_out`` are left out."""
+    """Build a corpus from documents and the names of their levels, without the sentences in ``held_out``."""
     levelled = cut_sentences(articles, names, texts, scale=scale)
     secret = set(map(plain, held_out))
     levelled = levelled[np.array([plain(sentence) not in secret for sentence in levelled.sentences])]
@@ -298,11 +291,11 @@ def from_documents(
         rated = rated[[plain(sentence) not in secret for sentence in rated.sentences]]
     fkgl = Fkgl()
     rows = fkgl.measure(EvalSet.of(items=len(levelled)), levelled.sentences)
-    return LevelledTexts(levelled, tuple(fkgl.score(rows)[:, 0].tolist()), rated, tuple(sources))
+    return LevelledTexts(levelled, fkgl.score(rows)[:, 0], rated, tuple(sources))
 
 
 def _shipped_texts() -> LevelledTexts:
-    """What the shipped model was trained on: OneStopEnglish, and the Wiki-Auto part of CEFR-SP as second scale."""
+    """Load the training data of the shipped model: OneStopEnglish, and as second scale CEFR-SP's Wiki-Auto part."""
     from plainly import data
 
     texts = data.table("onestopenglish/texts")
@@ -318,7 +311,7 @@ def _shipped_texts() -> LevelledTexts:
         texts["article"],
         texts["level"],
         texts["text"],
-        # The paper's levels lie 1 apart on 0–4; the three levels of OneStopEnglish take its ends and its middle.
+        # The paper's levels lie 1 apart on 0–4; the three levels of OneStopEnglish are its ends and its middle.
         scale={"advanced": 0, "intermediate": 2, "elementary": 4},
         rated=rated,
         held_out=texts_of([*NEVER_TRAINED_ON, "wikisplit/test"]),
@@ -327,14 +320,14 @@ def _shipped_texts() -> LevelledTexts:
 
 
 def close_up(text: str) -> str:
-    """Tokenised text as people write it: no space before a comma, none inside brackets."""
+    """Undo tokenisation: no space before a comma, none inside brackets."""
     for pattern, replacement in (*_QUOTES, *_CLOSE_UP):
         text = re.sub(pattern, replacement, text)
     return text
 
 
 def texts_of(sets: Iterable[str]) -> Iterator[str]:
-    """Every source and reference of named sets."""
+    """Yield every source and reference of named sets."""
     from plainly import data
 
     for evalset in map(data.load, sets):
@@ -342,7 +335,7 @@ def texts_of(sets: Iterable[str]) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """A text without case, spaces and punctuation: how texts are compared."""
+    """Return a text without case, spaces and punctuation, for comparisons."""
     return _MARKS.sub("", text.casefold())
 
 
@@ -353,60 +346,59 @@ class Examples:
     texts: tuple[str, ...]
     targets: Floats
 
-    def __post_init__(self) -> None:
-        if self.targets.ndim != 2 or len(self.targets) != len(self.texts):
-            raise BadInput(f"{len(self.texts)} texts have targets of shape {self.targets.shape}; give a row for each.")
+    @classmethod
+    def on_head(cls, texts: Iterable[str], values: Sequence[float] | Floats, *, head: int, heads: int) -> Examples:
+        """Build examples with targets on one head."""
+        targets = np.full((len(values), heads), np.nan)
+        targets[:, head] = values
+        return cls(tuple(texts), targets)
 
     def __add__(self, other: Examples) -> Examples:
         return Examples(self.texts + other.texts, np.concatenate([self.targets, other.targets]))
 
 
-def labelled(corpus: LevelledTexts, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> Examples:
-    """What a model learns from the labels themselves."""
+def labelled_examples(corpus: LevelledTexts, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> Examples:
+    """Return the training sentences with their labels, those of the second scale, joined and damaged ones."""
     grade = dict(zip(corpus.levelled.sentences, corpus.grades, strict=True))
-    train = parts.train
+    train, heads = parts.train, len(corpus.heads)
     labels = train.levels
     if recipe.softened:
         grades = np.array([grade[sentence] for sentence in train.sentences])
         labels = soften(train.levels, grades, span=recipe.span, exclude=recipe.exclude)
-    kept: list[int] = np.flatnonzero(np.isfinite(labels)).tolist()
-    width = len(corpus.heads)
-    rows = _on_first(tuple(train.sentences[i] for i in kept), labels[kept], width)
+    places: list[int] = np.flatnonzero(np.isfinite(labels)).tolist()
+    rows = Examples.on_head((train.sentences[at] for at in places), labels[places], head=0, heads=heads)
     if corpus.rated is not None:
-        rows += rated(corpus, turns=recipe.repeats)
-    pairs = _neighbours(parts, kept)
+        rows += rated_examples(corpus, times=recipe.repeats)
+    pairs = _neighbours(train, places)
     if recipe.joined and pairs:
-        taken = [pairs[i] for i in rng.choice(len(pairs), size=int(recipe.joined * len(pairs)), replace=False)]
-        texts = tuple(f"{train.sentences[a]} {train.sentences[b]}" for a, b in taken)
-        rows += _on_first(texts, np.array([(labels[a] + labels[b]) / 2 - recipe.joined_cost for a, b in taken]), width)
-    return rows + damaged(rows, share=recipe.noise, rng=rng)
+        pairs = [pairs[at] for at in rng.choice(len(pairs), size=int(recipe.joined * len(pairs)), replace=False)]
+        means = [(labels[a] + labels[b]) / 2 - recipe.joined_cost for a, b in pairs]
+        rows += Examples.on_head(_join(train.sentences, pairs), means, head=0, heads=heads)
+    return rows + damage_examples(rows, share=recipe.noise, rng=rng)
 
 
-def rated(corpus: LevelledTexts, *, turns: int) -> Examples:
-    """The training sentences of the second scale, ``turns`` times, every second time in tokenised form."""
+def rated_examples(corpus: LevelledTexts, *, times: int) -> Examples:
+    """Return the training sentences of the second scale ``times`` times, every second time in tokenised form."""
     if corpus.rated is None:
         raise BadInput("These texts have no second scale to learn from.")
-    scale = corpus.rated.training
-    targets = np.full((len(scale.sentences), len(corpus.heads)), np.nan)
-    targets[:, 1] = scale.values
-    rows = Examples((), np.empty((0, len(corpus.heads))))
-    for turn in range(turns):
-        rows += Examples(scale.spaced if turn % 2 and scale.spaced else scale.sentences, targets)
-    return rows
+    scale, heads = corpus.rated.training, len(corpus.heads)
+    texts = [scale.spaced if turn % 2 and scale.spaced else scale.sentences for turn in range(times)]
+    return Examples.on_head(chain.from_iterable(texts), scale.values * times, head=1, heads=heads)
 
 
-def unlabelled(corpus: LevelledTexts, parts: Parts, recipe: Recipe, *, rng: np.random.Generator) -> tuple[str, ...]:
-    """Texts for teachers to label: sentences, single clauses and, where they learnt of them, joined neighbours."""
+def unlabelled_texts(
+    corpus: LevelledTexts, parts: Parts, recipe: Recipe, *, rng: np.random.Generator
+) -> tuple[str, ...]:
+    """Return texts for teachers to label: sentences, clauses and, if they learnt from such, joined neighbours."""
     train = parts.train
     texts = list(train.sentences)
     if recipe.joined:
-        texts += [f"{train.sentences[a]} {train.sentences[b]}" for a, b in _neighbours(parts, range(len(train)))]
+        texts += _join(train.sentences, _neighbours(train, range(len(train))))
     if corpus.rated is not None:
         scale = corpus.rated.training
         texts += [*scale.sentences, *scale.spaced]
         if recipe.joined:
-            order = rng.permutation(len(scale.sentences))
-            texts += [f"{scale.sentences[a]} {scale.sentences[b]}" for a, b in enumerate(order)]
+            texts += _join(scale.sentences, enumerate(rng.permutation(len(scale.sentences))))
     for sentence in tuple(texts):
         clauses = [clause.strip() for clause in _CLAUSES.split(sentence)]
         clauses = [clause for clause in clauses if 4 <= len(clause.split()) <= 25]
@@ -416,20 +408,18 @@ def unlabelled(corpus: LevelledTexts, parts: Parts, recipe: Recipe, *, rng: np.r
     return tuple(texts)
 
 
-def damaged(rows: Examples, *, share: float, rng: np.random.Generator) -> Examples:
-    """A share of the rows again, damaged, with the same targets."""
+def damage_examples(rows: Examples, *, share: float, rng: np.random.Generator) -> Examples:
+    """Return a share of the rows with damaged texts and the same targets."""
     whole, rest = divmod(share, 1.0)
-    chosen = [i for _ in range(int(whole)) for i in range(len(rows.texts))]
-    chosen += rng.choice(len(rows.texts), size=int(rest * len(rows.texts)), replace=False).tolist()
-    return Examples(tuple(damage(rows.texts[i], rng) for i in chosen), rows.targets[chosen])
+    places = list(range(len(rows.texts))) * int(whole)
+    places += rng.choice(len(rows.texts), size=int(rest * len(rows.texts)), replace=False).tolist()
+    return Examples(tuple(damage(rows.texts[at], rng) for at in places), rows.targets[places])
 
 
-def _neighbours(parts: Parts, kept: Sequence[int]) -> list[tuple[int, int]]:
-    documents = parts.train.documents
-    return [(a, b) for a, b in pairwise(kept) if b == a + 1 and documents[a] == documents[b]]
+def _neighbours(levelled: LevelledSentences, places: Sequence[int]) -> list[tuple[int, int]]:
+    documents = levelled.documents
+    return [(a, b) for a, b in pairwise(places) if b == a + 1 and documents[a] == documents[b]]
 
 
-def _on_first(texts: tuple[str, ...], labels: Floats, width: int) -> Examples:
-    targets = np.full((len(texts), width), np.nan)
-    targets[:, 0] = labels
-    return Examples(texts, targets)
+def _join(sentences: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[str]:
+    return [f"{sentences[a]} {sentences[b]}" for a, b in pairs]

@@ -1,10 +1,9 @@
-"""Damage and harm done to texts on purpose: what learned metrics must not take for simplicity, or must learn to see.
+"""Damage and harm done to texts on purpose, which learned metrics must not mistake for simplicity or must detect.
 
-*Noise* damages a sentence without changing its words: it is shown again with the same label, because a model that has
-only seen sound sentences takes a stray full stop or a cut-off end for simplicity. *Harm* says how much fluency and
-meaning it costs, from 0 to 1, and whether it changes, flips or adds a fact; a judge that reads source and output learns
-from it. Nothing here is taken from the lists that ``plainly audit`` attacks with, so that the audit remains a test:
-what the source does not say comes from other pairs, and what a chat model says around its answer was written anew.
+*Noise* damages a sentence, which keeps its label: a model that has only seen sound sentences takes a stray full stop or
+a truncated end for simplicity. *Harm* has a cost in fluency and meaning, from 0 to 1, and may make a fact wrong; the
+model of ``quality`` learns from it. Nothing here is taken from the word lists of ``plainly audit``, so that the audit
+remains a test: additions come from other pairs, and the remarks of chat models were written for this file.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import calendar
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -43,72 +43,70 @@ _MONTHS = tuple(calendar.month_name)[1:]
 _LISTS = read_shipped(__file__, "harm.toml")
 _PAIRS = [pair.split() for pair in _LISTS["opposites"].split(",")]
 _OPPOSITES = {word: other for pair in _PAIRS for word, other in (pair, pair[::-1])}
-_REFUSALS, _OPENINGS, _CLOSINGS, _WRAPPERS = (
+REFUSALS, OPENINGS, CLOSINGS, _WRAPPERS = (
     tuple(_LISTS[name]) for name in ("refusals", "openings", "closings", "wrappers")
 )
-
-
 Noise = Callable[[list[str], Rng], list[str]]
 
 
 def damage(text: str, rng: Rng) -> str:
-    """The text after one kind of noise, drawn at random."""
+    """Return the text after one kind of noise, drawn at random."""
     words = text.split()
-    return " ".join(pick(_NOISE_DRAWN, rng)(words, rng)) if len(words) >= 4 else text
+    return " ".join(pick(_NOISE_DRAWS, rng)(words, rng)) if len(words) >= 4 else text
 
 
 def add_stops(words: list[str], rng: Rng) -> list[str]:
-    """Full stops after words chosen at random; half the time the next word takes a capital."""
+    """Add full stops after random words; half the time the next word is capitalised."""
     capital = bool(rng.random() < 0.5)
-    damaged = list(words)
+    words = list(words)
     for at in rng.choice(len(words) - 1, size=_few(words, rng), replace=False):
-        damaged[at] = damaged[at].rstrip(".,;:") + (" ." if rng.random() < 0.3 else ".")
+        words[at] = words[at].rstrip(".,;:") + (" ." if rng.random() < 0.3 else ".")
         if capital:
-            damaged[at + 1] = damaged[at + 1][:1].upper() + damaged[at + 1][1:]
-    return damaged
+            words[at + 1] = words[at + 1][:1].upper() + words[at + 1][1:]
+    return words
 
 
 def add_articles(words: list[str], rng: Rng) -> list[str]:
-    """The word "the" put in at random."""
+    """Insert the word "the" at random places."""
     return insert_words(words, rng.integers(1, len(words), size=_few(words, rng)), "the")
 
 
 def shorten_longest(words: list[str], rng: Rng) -> list[str]:
-    """The longest word replaced by a short one or by a full stop."""
+    """Replace the longest word by a short one or by a full stop."""
     return replace_longest(words, pick(("the", "a", "it", "."), rng))
 
 
 def fill_in(words: list[str], rng: Rng) -> list[str]:
-    """Words chosen at random replaced by "the" or a full stop."""
+    """Replace random words by "the" or a full stop."""
     filler = "the" if rng.random() < 0.5 else "."
     return replace_words(words, rng.choice(len(words), size=_few(words, rng), replace=False), filler)
 
 
 def cut_end(words: list[str], rng: Rng) -> list[str]:
-    """The end cut off; half the time a full stop hides it."""
-    kept = words[: max(2, round(len(words) * rng.uniform(0.3, 0.8)))]
-    return [*kept[:-1], end_with_stop(kept[-1])] if rng.random() < 0.5 else kept
+    """Cut off the end; half the time a full stop hides it."""
+    rest = words[: max(2, round(len(words) * rng.uniform(0.3, 0.8)))]
+    return [*rest[:-1], end_with_stop(rest[-1])] if rng.random() < 0.5 else rest
 
 
 def drop_words(words: list[str], rng: Rng) -> list[str]:
-    """Some words left out."""
-    kept = rng.random(len(words)) >= rng.uniform(0.1, 0.4)
-    return [word for word, keep in zip(words, kept, strict=True) if keep] or words
+    """Leave out some words."""
+    keep = rng.random(len(words)) >= rng.uniform(0.1, 0.4)
+    return list(compress(words, keep)) or words
 
 
 def repeat_words(words: list[str], rng: Rng) -> list[str]:
-    """A stretch of words said twice."""
+    """Repeat a stretch of words."""
     length = int(rng.integers(2, max(3, len(words) // 2)))
     start = int(rng.integers(0, len(words) - length + 1))
     return [*words[: start + length], *words[start : start + length], *words[start + length :]]
 
 
 def strip_marks(words: list[str], rng: Rng) -> list[str]:
-    """Lower case, no punctuation, or both."""
+    """Remove capitals, punctuation, or both."""
     which = rng.integers(3)
-    kept = [word.lower() for word in words] if which != 1 else words
-    stripped = [word.strip(".,;:!?\"'()") for word in kept] if which != 0 else kept
-    return [word for word in stripped if word] or words
+    plain = [word.lower() for word in words] if which != 1 else words
+    plain = [word.strip(".,;:!?\"'()") for word in plain] if which != 0 else plain
+    return [word for word in plain if word] or words
 
 
 def _few(words: list[str], rng: Rng) -> int:
@@ -118,12 +116,12 @@ def _few(words: list[str], rng: Rng) -> int:
 NOISE: tuple[Noise, ...] = (
     add_stops, add_articles, shorten_longest, fill_in, cut_end, drop_words, shuffle_words, repeat_words, strip_marks
 )  # fmt: skip
-# Stray full stops and cut-off ends lift a learned estimate the most, so they are drawn more often.
-_NOISE_DRAWN = (*NOISE, add_stops, add_stops, cut_end, cut_end, shorten_longest)
+# Stray full stops and truncated ends raise a learned estimate the most, so they are drawn more often.
+_NOISE_DRAWS = (*NOISE, add_stops, add_stops, cut_end, cut_end, shorten_longest)
 
 
-class Harmed(NamedTuple):
-    """An output after harm, what that costs in fluency and meaning, and whether a fact is wrong now (NaN: open)."""
+class Harm(NamedTuple):
+    """An output after harm, the cost in fluency and meaning, and whether a fact is wrong now (NaN: unknown)."""
 
     text: str
     fluency: float
@@ -133,7 +131,7 @@ class Harmed(NamedTuple):
 
 @dataclass(frozen=True)
 class Stock:
-    """What other pairs lend: whole outputs, clauses, names and words."""
+    """Material from other pairs: whole outputs, clauses, names and words."""
 
     outputs: Sequence[str]
     clauses: Sequence[str]
@@ -148,29 +146,25 @@ class Stock:
         return cls(outputs, tuple(clauses) or (" and so on",), tuple(names) or ("Nowhere",), tuple(words) or ("thing",))
 
 
-Harm = Callable[[str, Stock, Rng], Harmed | None]
+def harm(text: str, stock: Stock, rng: Rng) -> tuple[str, Harm] | None:
+    """Do one kind of harm, drawn at random, and return its name and result; None where it changes nothing."""
+    kind = pick(_DRAWS, rng)
+    result = KINDS[kind](text, stock, rng)
+    return None if result is None or result.text == text or not result.text.strip() else (kind, result)
 
 
-def harm(text: str, stock: Stock, rng: Rng) -> tuple[str, Harmed] | None:
-    """One kind of harm, drawn at random; None where it finds nothing to do."""
-    kind = pick(_DRAWN, rng)
-    harmed = KINDS[kind](text, stock, rng)
-    return None if harmed is None or harmed.text == text or not harmed.text.strip() else (kind, harmed)
-
-
-def dropped(text: str, stock: Stock, rng: Rng) -> Harmed:
+def drop_some(text: str, stock: Stock, rng: Rng) -> Harm:
     words = text.split()
     share = rng.uniform(0.05, 0.45)
-    kept = [word for word in words if rng.random() >= share]
-    return Harmed(" ".join(kept or words), min(1, 0.15 + 1.8 * share), min(1, 1.4 * share), 0.0)
+    rest = [word for word in words if rng.random() >= share]
+    return Harm(" ".join(rest or words), min(1, 0.15 + 1.8 * share), min(1, 1.4 * share), 0.0)
 
 
-def shuffled(text: str, stock: Stock, rng: Rng) -> Harmed:
-    return Harmed(" ".join(shuffle_words(text.split(), rng)), 1.0, 0.6, np.nan)
+def shuffle(text: str, stock: Stock, rng: Rng) -> Harm:
+    return Harm(" ".join(shuffle_words(text.split(), rng)), 1.0, 0.6, np.nan)
 
 
-def displaced(text: str, stock: Stock, rng: Rng) -> Harmed | None:
-    """Some neighbours exchanged."""
+def swap_neighbours(text: str, stock: Stock, rng: Rng) -> Harm | None:
     words = text.split()
     if len(words) < 4:
         return None
@@ -178,114 +172,110 @@ def displaced(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     for at in rng.integers(0, len(words) - 1, size=times):
         words[at], words[at + 1] = words[at + 1], words[at]
     share = times / len(words)
-    return Harmed(" ".join(words), min(1, 0.2 + 2 * share), min(1, share), np.nan)
+    return Harm(" ".join(words), min(1, 0.2 + 2 * share), min(1, share), np.nan)
 
 
-def repeated(text: str, stock: Stock, rng: Rng) -> Harmed | None:
+def repeat_part(text: str, stock: Stock, rng: Rng) -> Harm | None:
     words = text.split()
-    return Harmed(" ".join(repeat_words(words, rng)), 0.5, 0.1, 0.0) if len(words) > 4 else None
+    return Harm(" ".join(repeat_words(words, rng)), 0.5, 0.1, 0.0) if len(words) > 4 else None
 
 
-def said_again(text: str, stock: Stock, rng: Rng) -> Harmed:
-    """The whole output two to six times over."""
-    return Harmed(" ".join([text] * int(rng.integers(2, 7))), 0.85, 0.3, 0.0)
+def repeat_all(text: str, stock: Stock, rng: Rng) -> Harm:
+    """Repeat the whole output two to six times."""
+    return Harm(" ".join([text] * int(rng.integers(2, 7))), 0.85, 0.3, 0.0)
 
 
-def stray(text: str, stock: Stock, rng: Rng) -> Harmed | None:
-    """Stray full stops and articles, words replaced by fillers."""
+def add_noise(text: str, stock: Stock, rng: Rng) -> Harm | None:
+    """Add stray full stops and articles, or replace words by fillers."""
     words = text.split()
-    if len(words) < 5:
-        return None
-    return Harmed(" ".join(pick(NOISE[:4], rng)(words, rng)), 0.45, 0.2, np.nan)
+    return Harm(" ".join(pick(NOISE[:4], rng)(words, rng)), 0.45, 0.2, np.nan) if len(words) > 4 else None
 
 
-def foreign_words(text: str, stock: Stock, rng: Rng) -> Harmed:
-    """Words from elsewhere in place of its own."""
+def replace_some(text: str, stock: Stock, rng: Rng) -> Harm:
+    """Replace words by words of other texts."""
     words = text.split()
     share = rng.uniform(0.03, 0.35)
     places = [at for at in range(len(words)) if rng.random() < share] or [int(rng.integers(len(words)))]
     for at in places:
         words[at] = pick(stock.words, rng)
     share = len(places) / len(words)
-    return Harmed(" ".join(words), min(1, 0.2 + 1.5 * share), min(1, 0.15 + 1.5 * share), 1.0)
+    return Harm(" ".join(words), min(1, 0.2 + 1.5 * share), min(1, 0.15 + 1.5 * share), 1.0)
 
 
-def another(text: str, stock: Stock, rng: Rng) -> Harmed:
-    return Harmed(_other(text, stock, rng), 0.0, 1.0, 1.0)
+def replace_all(text: str, stock: Stock, rng: Rng) -> Harm:
+    return Harm(_pick_other(text, stock, rng), 0.0, 1.0, 1.0)
 
 
-def truncated(text: str, stock: Stock, rng: Rng) -> Harmed | None:
+def truncate(text: str, stock: Stock, rng: Rng) -> Harm | None:
     words = text.split()
     if len(words) < 4:
         return None
     share = rng.uniform(0.3, 0.85) if rng.random() < 0.6 else 0.5
-    kept = words[: max(1, int(np.ceil(share * len(words))))]
-    stopped = rng.random() < 0.3
-    end = end_with_stop(kept[-1]) if stopped else kept[-1]
-    return Harmed(" ".join([*kept[:-1], end]), 0.5 if stopped else 0.6, min(1, 1.15 * (1 - share) + 0.05), 0.0)
+    rest = words[: max(1, int(np.ceil(share * len(words))))]
+    has_stop = rng.random() < 0.3
+    end = end_with_stop(rest[-1]) if has_stop else rest[-1]
+    return Harm(" ".join([*rest[:-1], end]), 0.5 if has_stop else 0.6, min(1, 1.15 * (1 - share) + 0.05), 0.0)
 
 
-def half_and_half(text: str, stock: Stock, rng: Rng) -> Harmed:
-    mine, other = text.split(), _other(text, stock, rng).split()
-    a, b = max(1, len(mine) // 2), len(other) // 2
-    return Harmed(" ".join([*mine[:a], *other[b:]]), 0.6, 0.7, 1.0)
+def replace_half(text: str, stock: Stock, rng: Rng) -> Harm:
+    words, other = text.split(), _pick_other(text, stock, rng).split()
+    return Harm(" ".join([*words[: max(1, len(words) // 2)], *other[len(other) // 2 :]]), 0.6, 0.7, 1.0)
 
 
-def bare(text: str, stock: Stock, rng: Rng) -> Harmed:
-    """Lower case or no punctuation: ugly, and no less true."""
+def strip_case(text: str, stock: Stock, rng: Rng) -> Harm:
+    """Remove capitals or punctuation, which makes no fact wrong."""
     if rng.random() < 0.5:
-        return Harmed(text.lower(), 0.08, 0.0, 0.0)
-    return Harmed(" ".join(re.sub(r"[,.;:!?\"()]+(?=\s|$)", "", text).split()), 0.3, 0.05, 0.0)
+        return Harm(text.lower(), 0.08, 0.0, 0.0)
+    return Harm(" ".join(re.sub(r"[,.;:!?\"()]+(?=\s|$)", "", text).split()), 0.3, 0.05, 0.0)
 
 
-def sentence_lost(text: str, stock: Stock, rng: Rng) -> Harmed | None:
+def drop_sentence(text: str, stock: Stock, rng: Rng) -> Harm | None:
     parts = re.split(r"(?<=[.!?]) (?=[A-Z\"])", text)
     if len(parts) < 2:
         return None
-    lost = int(rng.integers(len(parts)))
-    share = len(parts[lost]) / len(text)
-    return Harmed(" ".join(part for at, part in enumerate(parts) if at != lost), 0.0, min(1, share), 0.0)
+    part = parts.pop(int(rng.integers(len(parts))))
+    return Harm(" ".join(parts), 0.0, min(1, len(part) / len(text)), 0.0)
 
 
-def aside_lost(text: str, stock: Stock, rng: Rng) -> Harmed | None:
-    """What stands in brackets or between commas left out, as simplifiers do."""
+def drop_aside(text: str, stock: Stock, rng: Rng) -> Harm | None:
+    """Leave out a phrase in brackets or between commas, as simplifiers do."""
     asides = list(_ASIDE.finditer(text))
     if not asides:
         return None
     aside = pick(asides, rng)
-    kept = replace_spans(text, [(*aside.span(), "")]).replace(",,", ",")
-    return Harmed(kept, 0.05, min(1, 0.6 * len(aside[0]) / len(text)), 0.0)
+    rest = replace_spans(text, [(*aside.span(), "")]).replace(",,", ",")
+    return Harm(rest, 0.05, min(1, 0.6 * len(aside[0]) / len(text)), 0.0)
 
 
-def refused(text: str, stock: Stock, rng: Rng) -> Harmed:
-    chosen = [_REFUSALS[at] for at in rng.choice(len(_REFUSALS), size=1 + (rng.random() < 0.25), replace=False)]
-    return Harmed(" ".join(chosen), 0.3, 1.0, np.nan)
+def refuse(text: str, stock: Stock, rng: Rng) -> Harm:
+    places = rng.choice(len(REFUSALS), size=1 + (rng.random() < 0.25), replace=False)
+    return Harm(" ".join(REFUSALS[at] for at in places), 0.3, 1.0, np.nan)
 
 
-def chatty(text: str, stock: Stock, rng: Rng) -> Harmed:
-    before = pick(_OPENINGS, rng) if rng.random() < 0.8 else ""
-    after = pick(_CLOSINGS, rng) if not before or rng.random() < 0.2 else ""
+def add_chat(text: str, stock: Stock, rng: Rng) -> Harm:
+    before = pick(OPENINGS, rng) if rng.random() < 0.8 else ""
+    after = pick(CLOSINGS, rng) if not before or rng.random() < 0.2 else ""
     joint = "\n\n" if rng.random() < 0.3 else " "
-    return Harmed(joint.join(filter(None, [before, text, after])), 0.45, 0.1, 0.0)
+    return Harm(joint.join(filter(None, [before, text, after])), 0.45, 0.1, 0.0)
 
 
-def wrapped(text: str, stock: Stock, rng: Rng) -> Harmed:
-    return Harmed(pick(_WRAPPERS, rng).format(text), 0.5, 0.05, 0.0)
+def wrap(text: str, stock: Stock, rng: Rng) -> Harm:
+    return Harm(pick(_WRAPPERS, rng).format(text), 0.5, 0.05, 0.0)
 
 
-def negated(text: str, stock: Stock, rng: Rng) -> Harmed | None:
+def negate(text: str, stock: Stock, rng: Rng) -> Harm | None:
     if (denials := list(_NOT.finditer(text))) and rng.random() < 0.7:
-        return Harmed(replace_spans(text, [(*pick(denials, rng).span(), "")]), 0.1, 0.45, 1.0)
+        return Harm(replace_spans(text, [(*pick(denials, rng).span(), "")]), 0.1, 0.45, 1.0)
     verbs = list(_AUXILIARY.finditer(text))
     if not verbs:
-        opened = text[:1].lower() + text[1:]
-        return Harmed(f"{pick(('It is false that', 'It is not the case that'), rng)} {opened}", 0.1, 0.45, 1.0)
+        start = pick(("It is false that", "It is not the case that"), rng)
+        return Harm(f"{start} {text[:1].lower()}{text[1:]}", 0.1, 0.45, 1.0)
     end = pick(verbs, rng).end()
-    return Harmed(replace_spans(text, [(end, end, f" {pick(('not', 'not', 'never'), rng)}")]), 0.1, 0.45, 1.0)
+    return Harm(replace_spans(text, [(end, end, f" {pick(('not', 'not', 'never'), rng)}")]), 0.1, 0.45, 1.0)
 
 
-def turned(text: str, stock: Stock, rng: Rng) -> Harmed | None:
-    """A word replaced by its opposite, or a month by another."""
+def invert(text: str, stock: Stock, rng: Rng) -> Harm | None:
+    """Replace a word by its opposite, or a month by another."""
     words = text.split()
     places = [at for at, word in enumerate(words) if word in _OPPOSITES or word.strip(",.") in _MONTHS]
     if not places:
@@ -293,17 +283,11 @@ def turned(text: str, stock: Stock, rng: Rng) -> Harmed | None:
     at = pick(places, rng)
     bare = words[at].strip(",.")
     words[at] = words[at].replace(bare, pick(_MONTHS, rng)) if bare in _MONTHS else _OPPOSITES[words[at]]
-    return Harmed(" ".join(words), 0.05, 0.35, 1.0)
+    return Harm(" ".join(words), 0.05, 0.35, 1.0)
 
 
-def renumbered(text: str, stock: Stock, rng: Rng) -> Harmed | None:
-    numbers = list(_NUMBER.finditer(text))
-    if not numbers:
-        return None
-    chosen = numbers if rng.random() < 0.5 else [pick(numbers, rng)]
-    # From the last to the first: the seed of a shipped model decides in this order.
-    spans = [(*number.span(), _change_digits(number[0], rng)) for number in reversed(chosen)]
-    return Harmed(replace_spans(text, spans), 0.03, 0.35, 1.0)
+def change_numbers(text: str, stock: Stock, rng: Rng) -> Harm | None:
+    return _replace_matches(_NUMBER, text, 0.03, 0.35, lambda number: _change_digits(number, rng), rng)
 
 
 def _change_digits(number: str, rng: Rng) -> str:
@@ -313,39 +297,45 @@ def _change_digits(number: str, rng: Rng) -> str:
     return "".join(digits)
 
 
-def renamed(text: str, stock: Stock, rng: Rng) -> Harmed | None:
-    names = list(_NAME.finditer(text))
-    if not names:
+def change_names(text: str, stock: Stock, rng: Rng) -> Harm | None:
+    return _replace_matches(_NAME, text, 0.05, 0.45, lambda name: pick(stock.names, rng), rng)
+
+
+def _replace_matches(
+    pattern: re.Pattern[str], text: str, fluency: float, meaning: float, replace: Callable[[str], str], rng: Rng
+) -> Harm | None:
+    """Replace all matches of a pattern, or one of them."""
+    matches = list(pattern.finditer(text))
+    if not matches:
         return None
-    chosen = names if rng.random() < 0.5 else [pick(names, rng)]
-    spans = [(*name.span(), pick(stock.names, rng)) for name in reversed(chosen)]
-    return Harmed(replace_spans(text, spans), 0.05, 0.45, 1.0)
+    if rng.random() >= 0.5:
+        matches = [pick(matches, rng)]
+    # From the last to the first: the training data of the shipped model depends on this order of random numbers.
+    spans = [(*match.span(), replace(match[0])) for match in reversed(matches)]
+    return Harm(replace_spans(text, spans), fluency, meaning, 1.0)
 
 
-def invented(text: str, stock: Stock, rng: Rng) -> Harmed | None:
-    """A clause or a sentence of another text put in."""
+def add_statement(text: str, stock: Stock, rng: Rng) -> Harm | None:
+    """Insert a clause or a sentence of another text."""
     if rng.random() < 0.35:
-        added = _other(text, stock, rng)
-        return Harmed(f"{text} {added}" if rng.random() < 0.7 else f"{added} {text}", 0.05, 0.5, 1.0)
+        other = _pick_other(text, stock, rng)
+        return Harm(f"{text} {other}" if rng.random() < 0.7 else f"{other} {text}", 0.05, 0.5, 1.0)
     clause = pick(stock.clauses, rng).lstrip(",")
     ends = [match.start() for match in re.finditer(r"[,.;](?=\s|$)", text)]
     at = ends[-1] if ends and rng.random() < 0.8 else pick(ends, rng) if ends else len(text)
-    return Harmed(f"{text[:at]}{',' if rng.random() < 0.6 else ''}{clause}{text[at:]}", 0.1, 0.35, 1.0)
+    return Harm(f"{text[:at]}{',' if rng.random() < 0.6 else ''}{clause}{text[at:]}", 0.1, 0.35, 1.0)
 
 
-def _other(text: str, stock: Stock, rng: Rng) -> str:
+def _pick_other(text: str, stock: Stock, rng: Rng) -> str:
     other = pick(stock.outputs, rng)
     return other if other != text else pick(stock.outputs, rng)
 
 
-_ALL = (
-    dropped, shuffled, displaced, repeated, said_again, stray, foreign_words, another, truncated, half_and_half, bare,
-    sentence_lost, aside_lost, refused, chatty, wrapped, negated, turned, renumbered, renamed, invented,
-)  # fmt: skip
-KINDS: dict[str, Harm] = {kind.__name__: kind for kind in _ALL}
-# What is frequent in the outputs of systems, or hard to see, is drawn more often; what is gross, less.
-_OFTEN = {
-    "dropped": 3, "displaced": 2, "foreign_words": 3, "aside_lost": 4, "truncated": 2, "invented": 4, "negated": 3,
-    "renumbered": 3, "renamed": 3, "turned": 3, "stray": 2, "sentence_lost": 2,
+# The kinds and how often each is drawn: more often if frequent in the outputs of systems or hard to detect.
+_FREQUENCIES: dict[Callable[[str, Stock, Rng], Harm | None], int] = {
+    drop_some: 3, shuffle: 1, swap_neighbours: 2, repeat_part: 1, repeat_all: 1, add_noise: 2, replace_some: 3,
+    replace_all: 1, truncate: 2, replace_half: 1, strip_case: 1, drop_sentence: 2, drop_aside: 4, refuse: 1,
+    add_chat: 1, wrap: 1, negate: 3, invert: 3, change_numbers: 3, change_names: 3, add_statement: 4,
 }  # fmt: skip
-_DRAWN = tuple(kind for kind in KINDS for _ in range(_OFTEN.get(kind, 1)))
+KINDS = {kind.__name__: kind for kind in _FREQUENCIES}
+_DRAWS = tuple(kind.__name__ for kind, times in _FREQUENCIES.items() for _ in range(times))

@@ -15,8 +15,8 @@ SHIPPED = "shipped"  # the recipe of the model that plainly ships
 
 
 class FitSettings(Settings, frozen=True):
-    """How to train. ``keep`` weighs a loss that holds the token vectors of ``keep_layer`` to those of the encoder that
-    training began from, so that their similarities still say something about meaning."""
+    """How to train. ``keep`` is the weight of a loss that holds the token vectors of ``keep_layer`` to those of the
+    original encoder, so that their similarities still reflect meaning."""
 
     epochs: Number = 1.0
     batch: int = 64
@@ -31,13 +31,14 @@ class FitSettings(Settings, frozen=True):
 
 
 class Recipe(Settings, frozen=True):
-    """Every choice that was made. The defaults are the 2023 paper's, but for the split, which small corpora need wider.
+    """The settings of ``plainly train sle``. The defaults are the 2023 paper's, with a larger share for validation and
+    test, which small corpora need.
 
     ``joined`` is the share of neighbouring sentences that are also shown as one text of two sentences, ``noise`` the
     share of texts shown again with damage. With ``teachers`` the student's first scale is their average, of which the
-    share ``blend`` is taken from the second scale, turned round and brought to the first one's mean and spread.
-    ``experts`` are teachers of the second scale alone, and may start from a larger encoder. With ``ridge`` the second
-    scale's head is fitted once more at the end, on all layers, with this much shrinkage.
+    share ``blend`` comes from the second scale, reversed and scaled to the first one's mean and spread. ``experts`` are
+    teachers of the second scale alone, and may start from a larger encoder. With ``ridge`` the second scale's head is
+    fitted once more at the end, on all layers, with this much shrinkage.
     """
 
     softened: bool = True
@@ -61,36 +62,37 @@ class Recipe(Settings, frozen=True):
 
     @classmethod
     def read(cls, name: str | Path | None) -> Recipe:
-        """A recipe from a TOML file, or the one called ``shipped``; what it does not name has its default."""
+        """Read a recipe from a TOML file, or the one called ``shipped``; None is the default recipe."""
         if name is None:
             return cls()
         return read_settings(Path(__file__).parent / "shipped.toml" if name == SHIPPED else name, cls)
 
-    def changed(self, *, epochs: float | None = None, **changes: Any) -> Recipe:
-        """The recipe with what is not None in place of its own; epochs and seed are those of the first stage too."""
-        stated = {name: value for name, value in changes.items() if value is not None}
-        first: dict[str, Any] = {"epochs": epochs, "seed": stated.get("seed")}
-        fit = replace(self.fit, **{name: value for name, value in first.items() if value is not None})
-        return replace(self, fit=fit, **stated)
+    def with_changes(self, *, epochs: float | None = None, **changes: Any) -> Recipe:
+        """Return the recipe with changes that are not None; epochs and seed apply to the first stage too."""
+
+        def change(settings: Any, **values: Any) -> Any:
+            return replace(settings, **{name: value for name, value in values.items() if value is not None})
+
+        fit = change(self.fit, epochs=epochs, seed=changes.get("seed"))
+        return change(self, fit=fit, **changes)
 
     @property
     def last(self) -> FitSettings:
-        """How the model that is kept is trained: the student where there are teachers."""
+        """The settings of the final model: those of the student where there are teachers."""
         return self.student if self.teachers else self.fit
 
 
 class JudgeRecipe(Settings, frozen=True):
-    """Every choice of ``plainly train quality``: the sets, how often sound pairs are harmed, and the three trainings.
+    """The settings of ``plainly train quality``: the sets, how often sound pairs are harmed, and the three trainings.
 
-    ``held_out`` is the share of rated sources kept back to judge the model on. Stage one shows ``first_pairs`` of the
-    pairs, stage two the ratings and ``replay`` times as many of stage one again. ``known`` is how much a fact that is
-    known to be right or wrong counts beside the teachers' labels, ``people`` how many times more often than others the
-    student sees the pairs that people rated, and ``gain`` how much of simplicity is the gain in reading level.
-    ``reworded`` is how many times more often than others the pairs written for this project are seen (0: never).
-    A ``rewriter``, a small language model, says ``offered`` sentences again, for the teachers to label. The weights of
-    ``students`` are averaged. With ``ridge`` the head of meaning is fitted once more to the ratings, with this much
-    shrinkage towards what it was; the share ``overall`` of meaning is then the head of that name. ``powers`` are those
-    of the parts in the product that is quality.
+    ``held_out`` is the share of rated sources to evaluate the model on. Stage one shows ``first_pairs`` of the pairs,
+    stage two the ratings and ``replay`` times as many of stage one again. ``known`` is the weight of a fact that is
+    known to be right or wrong against the teachers' labels, ``people`` how many times more often than others the
+    student sees rated pairs, and ``gain`` the share of the gain in reading level in simplicity. ``reworded`` is how
+    many times more often than others the pairs written for this project are seen (0: never). A ``rewriter``, a small
+    language model, rewords ``offered`` sentences, for the teachers to label. The weights of ``students`` are averaged.
+    With ``ridge`` the head of meaning is fitted once more to the ratings, with this much shrinkage; the share
+    ``overall`` of meaning is then the head of that name. ``powers`` are the exponents of the parts of quality.
     """
 
     pairs: tuple[str, ...] = ("wikisplit/test", "onestopenglish/pairs")
@@ -120,11 +122,11 @@ class JudgeRecipe(Settings, frozen=True):
 
     @classmethod
     def read(cls, name: str | Path) -> JudgeRecipe:
-        """A recipe from a TOML file, or one of those that plainly has: ``shipped`` and ``research``."""
+        """Read a recipe from a TOML file, or one of plainly's own: ``shipped`` and ``research``."""
         own = {SHIPPED: "quality.toml", "research": "quality-research.toml"}
         return read_settings(Path(__file__).parent / own[str(name)] if str(name) in own else name, cls)
 
-    def changed(self, *, epochs: float | None = None, seed: int | None = None) -> JudgeRecipe:
-        """The recipe with other epochs of the student, or another seed; None leaves its own."""
+    def with_changes(self, *, epochs: float | None = None, seed: int | None = None) -> JudgeRecipe:
+        """Return the recipe with other epochs of the student, or another seed; None changes nothing."""
         student = self.student if epochs is None else replace(self.student, epochs=epochs)
         return replace(self, student=student, seed=self.seed if seed is None else seed)

@@ -10,27 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import to_builtins
 
-from plainly.core.errors import BadInput, MissingExtra, UnknownName
+from plainly.core.errors import BadInput, UnknownName, require_package
 from plainly.core.formatting import number
-from plainly.core.metric import Floats
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.tables import markdown
 from plainly_lab.training.documents import HeldOutQuality, LevelledTexts, levelled_texts
-from plainly_lab.training.pairs import HEADS, PairCorpus, prepare
+from plainly_lab.training.pairs import HEADS, JudgedPairs, PairCorpus, prepare
 from plainly_lab.training.recipe import SHIPPED, JudgeRecipe, Recipe
 
 if TYPE_CHECKING:
-    import torch
-
     from plainly_lab.training.export import ExportCheck
+    from plainly_lab.training.runs import JudgingRun, TrainingRun
 
 _CHECKED = 200  # validation sentences or rated pairs on which the exported model is compared with the trained one
 
 
 @dataclass(frozen=True, repr=False)
 class Training(Result):
-    """A trained model: where it is, how it was trained, and how good it is on articles that it has not seen."""
+    """A trained simplicity estimate, and its quality on articles that it was not trained on."""
 
     output: Path
     encoder: str
@@ -56,37 +54,22 @@ class Training(Result):
     def tables(self) -> list[Table]:
         rows = []
         for name, quality in self.quality.items():
-            *shares, sentences, documents = asdict(quality).values()
-            shown = (*(number(share, 3) for share in shares), str(sentences), str(documents))
-            rows.append(({"valid": "validation"}.get(name, name), *shown))
+            *measures, sentences, documents = asdict(quality).values()
+            cells = (*(number(value, 3) for value in measures), str(sentences), str(documents))
+            rows.append(({"valid": "validation"}.get(name, name), *cells))
         return [Table(("part", "MAE", "Doc-MAE", "F1", "sentences", "documents"), tuple(rows))]
 
     def notes(self) -> list[Note]:
-        return [
-            Note(f"Use it: plainly score -m 'sle(model={self.output})'. More is in {self.output / 'CARD.md'}", "claim"),
-            Note(f"{self._distance()} The training loss was {number(self.loss, 3)} at the end."),
-        ]
+        loss = f"The training loss was {number(self.loss, 3)} at the end."
+        return [_advice("sle", self.output), Note(f"{self._distance()} {loss}")]
 
     def card(self) -> str:
-        """The model card, in Markdown."""
-        settings = "\n".join(f"- {name}: {value}" for name, value in to_builtins(self.recipe).items())
+        """Return the model card, in Markdown."""
         levels = ", ".join(f"{level:g}" for level in sorted(set(self.corpus.levelled.levels.tolist())))
-        return f"""# Model card: {self.output.name}
-
-A simplicity estimate made by `plainly train sle`. Use it: `plainly score -m 'sle(model={self.output})'`.
-
-- Encoder it started from: {Path(self.encoder).name}
-- Data: {", ".join(self.corpus.sources) or "levelled documents of the user"}; levels {levels}; articles are never split
-- Scales: {", ".join(self.corpus.heads)}
-
-{markdown(self.tables()[0])}
-
-Errors are against the documents' own levels. {self._distance()}
-
-## Recipe
-
-{settings}
-"""
+        data = ", ".join(self.corpus.sources) or "levelled documents of the user"
+        facts = f"- Data: {data}; levels {levels}; articles are never split\n- Scales: {', '.join(self.corpus.heads)}"
+        text = f"Errors are against the documents' own levels. {self._distance()}"
+        return _card(self, "A simplicity estimate", "sle", facts, markdown(self.tables()[0]), text)
 
     def _distance(self) -> str:
         mean, largest = number(self.export.mean, 3), number(self.export.largest, 3)
@@ -98,7 +81,7 @@ Errors are against the documents' own levels. {self._distance()}
 
 @dataclass(frozen=True, repr=False)
 class JudgeTraining(Result):
-    """A trained judge: where it is, how it was trained, and how well it agrees with ratings that it has not seen."""
+    """A trained model of quality, and its agreement with ratings that it was not trained on."""
 
     output: Path
     encoder: str
@@ -127,36 +110,44 @@ class JudgeTraining(Result):
         return [Table(("head", "Pearson with people", "pairs held out"), rows)]
 
     def notes(self) -> list[Note]:
-        use = f"Use it: plainly score -m 'quality(model={self.output})'. More is in {self.output / 'CARD.md'}"
-        silent = [] if self.agreement else [Note("The recipe holds no ratings back: nothing is said of agreement.")]
-        return [Note(use, "claim"), *silent, Note(self._distance())]
+        unknown = [] if self.agreement else [Note("The recipe holds out no ratings, so agreement was not measured.")]
+        return [_advice("quality", self.output), *unknown, Note(self._distance())]
 
     def card(self) -> str:
-        """The model card, in Markdown."""
-        settings = "\n".join(f"- {name}: {value}" for name, value in to_builtins(self.recipe).items())
-        agreement = markdown(self.tables()[0]) if self.agreement else "No ratings were held out."
-        return f"""# Model card: {self.output.name}
-
-A judge of source and output made by `plainly train quality`. Use it: `plainly score -m 'quality(model={self.output})'`.
-
-- Encoder it started from: {Path(self.encoder).name}
-- Data: {", ".join(self.sets)}; {self.pairs} pairs, sound and harmed
-- Heads: {", ".join(HEADS)}
-
-{agreement}
-
-{self._distance()}
-
-## Recipe
-
-{settings}
-"""
+        """Return the model card, in Markdown."""
+        facts = f"- Data: {', '.join(self.sets)}; {self.pairs} pairs, sound and harmed\n- Heads: {', '.join(HEADS)}"
+        table = markdown(self.tables()[0]) if self.agreement else "No ratings were held out."
+        return _card(self, "A judge of source and output", "quality", facts, table, self._distance())
 
     def _distance(self) -> str:
         return (
             f"The exported model differs from the trained one by {number(self.export.mean, 4)} on average and "
             f"{number(self.export.largest, 3)} at most on {self.export.texts} pairs, of 1."
         )
+
+
+def _advice(metric: str, output: Path) -> Note:
+    return Note(f"Use it: plainly score -m '{metric}(model={output})'. More is in {output / 'CARD.md'}", "claim")
+
+
+def _card(training: Training | JudgeTraining, title: str, metric: str, facts: str, table: str, distance: str) -> str:
+    settings = "\n".join(f"- {name}: {value}" for name, value in to_builtins(training.recipe).items())
+    use = f"`plainly score -m '{metric}(model={training.output})'`"
+    return f"""# Model card: {training.output.name}
+
+{title} made by `plainly train {metric}`. Use it: {use}.
+
+- Encoder it started from: {Path(training.encoder).name}
+{facts}
+
+{table}
+
+{distance}
+
+## Recipe
+
+{settings}
+"""
 
 
 def train(
@@ -172,108 +163,82 @@ def train(
     eight_bits: bool = True,
     progress: Progress = no_progress,
 ) -> Training | JudgeTraining:
-    """Train the simplicity estimate (``sle``) or the judge (``quality``) and write it to the directory ``output``.
+    """Train the simplicity estimate (``sle``) or the model of ``quality`` and write it to the directory ``output``.
 
     ``documents`` is a table with the columns article, level and text (a file, a frame or a mapping), and ``levels``
-    says what named levels stand for. ``encoder`` is a directory or a hub name. ``recipe`` is a ``Recipe``, a TOML file,
-    or ``"shipped"``; without one it is the 2023 paper's. A run that was interrupted goes on where it stopped. For
-    ``quality``, ``documents`` is a prepared ``PairCorpus`` or nothing, ``recipe`` is a ``JudgeRecipe``, a TOML file,
-    ``"shipped"`` (the default) or ``"research"``, and ``expert_encoder`` is what the teachers start from.
+    maps named levels to numbers. ``encoder`` is a directory or a hub name. ``recipe`` is a ``Recipe``, a TOML file, or
+    ``"shipped"``; without one it is the 2023 paper's. An interrupted run resumes where it stopped. For ``quality``,
+    ``documents`` is a prepared ``PairCorpus`` or None, ``recipe`` is a ``JudgeRecipe``, a TOML file, ``"shipped"`` (the
+    default) or ``"research"``, and ``expert_encoder`` is the encoder that the teachers start from.
     """
     if name not in ("sle", "quality"):
         raise UnknownName("model to train", name, ["sle", "quality"], see="plainly train --help")
-    place = Path(output or f"{name}-model")
+    directory = Path(output or f"{name}-model")
+    with require_package("Training", extra="train"):
+        import torch
+
+        from plainly_lab.training.runs import JudgingRun, TrainingRun
+    try:
+        torch_device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except RuntimeError as error:
+        raise BadInput(f"device={device!r} is not a device of PyTorch, such as 'cpu' or 'cuda'.") from error
+    training: Training | JudgeTraining
     if name == "quality":
         judge_recipe = recipe if isinstance(recipe, JudgeRecipe) else JudgeRecipe.read(str(recipe or SHIPPED))
-        pairs = documents or prepare(judge_recipe)
-        return _train_judge(pairs, judge_recipe, place, encoder, expert_encoder, device, eight_bits, progress)
-    if isinstance(recipe, JudgeRecipe):
-        raise BadInput("That recipe is for quality. Give one for sle.")
-    corpus = levelled_texts(documents, levels=levels, recipe=recipe)
-    chosen = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
-    return _train_estimate(corpus, chosen, place, encoder, expert_encoder, device, eight_bits, progress)
+        pairs: PairCorpus = documents or prepare(judge_recipe)
+        corpus, held_out = pairs.split(held_out=judge_recipe.held_out, seed=judge_recipe.seed)
+        teacher = expert_encoder or encoder
+        judging = JudgingRun(corpus, judge_recipe, encoder, teacher, directory / "run", torch_device, progress)
+        training = _train_judge(judging, held_out, directory, eight_bits=eight_bits)
+    elif isinstance(recipe, JudgeRecipe):
+        raise BadInput("That recipe is for quality. Pass one for sle.")
+    else:
+        texts = levelled_texts(documents, levels=levels, recipe=recipe)
+        own_recipe = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe)
+        run = TrainingRun(texts, own_recipe, encoder, directory / "run", torch_device, expert_encoder, progress)
+        training = _train_estimate(run, directory, eight_bits=eight_bits)
+    (directory / "CARD.md").write_text(training.card(), encoding="utf-8")
+    return training
 
 
-def _pick_device(name: str | None) -> torch.device:
-    """Where to train: on the device named, or on the GPU where there is one."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("Training", package="torch", extra="train") from None
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
-
-
-def _train_estimate(
-    corpus: LevelledTexts,
-    recipe: Recipe,
-    place: Path,
-    encoder: str,
-    expert_encoder: str | None,
-    device: str | None,
-    eight_bits: bool,
-    progress: Progress,
-) -> Training:
-    chosen = _pick_device(device)
+def _train_estimate(run: TrainingRun, directory: Path, *, eight_bits: bool) -> Training:
     from plainly_lab.training import models
-    from plainly_lab.training.distil import TrainingRun
     from plainly_lab.training.export import export_estimator
 
-    settings = recipe.last
-    run = TrainingRun(corpus, recipe, encoder, place / "run", chosen, expert_encoder, progress)
-    trained = run.train()
-    models.save(trained.model, trained.tokenizer, place / "torch", longest=settings.longest)
+    settings = run.recipe.last
+    model, tokenizer, loss, quality = run.train()
+    models.save(model, tokenizer, directory / "torch", longest=settings.longest)
     distance = export_estimator(
-        trained.model,
-        trained.tokenizer,
-        place,
+        model,
+        tokenizer,
+        directory,
         layer=settings.keep_layer if settings.keep else -1,
         longest=settings.longest,
         check=run.parts.valid.sentences[:_CHECKED],
         eight_bits=eight_bits,
     )
     sizes = {part: len(getattr(run.parts, part)) for part in ("train", "valid", "test")}
-    training = Training(place, encoder, recipe, corpus, sizes, trained.quality, distance, trained.loss)
-    (place / "CARD.md").write_text(training.card(), encoding="utf-8")
-    return training
+    return Training(directory, run.encoder, run.recipe, run.corpus, sizes, quality, distance, loss)
 
 
-def _train_judge(
-    corpus: PairCorpus,
-    recipe: JudgeRecipe,
-    output: Path,
-    encoder: str,
-    teacher: str | None,
-    device: str | None,
-    eight_bits: bool,
-    progress: Progress,
-) -> JudgeTraining:
-    """Train a judge as the recipe says and write it to ``output``; teachers start from ``teacher``, if one is named."""
-    chosen = _pick_device(device)
-    from plainly.learned import encoder as reading
+def _train_judge(run: JudgingRun, held_out: JudgedPairs, directory: Path, *, eight_bits: bool) -> JudgeTraining:
     from plainly_lab.training.export import correlate, export_judge, mix_heads
-    from plainly_lab.training.judging import JudgingRun
     from plainly_lab.training.models import encode_pairs, predict_ratings
 
-    shown, held_out = corpus.split(held_out=recipe.held_out, seed=recipe.seed)
-
-    def levels(texts: tuple[str, ...]) -> Floats:
-        return reading.load().estimates(texts)[:, 0]
-
-    run = JudgingRun(shown, recipe, encoder, teacher or encoder, levels, output / "run", chosen, progress)
-    trained, tokenizer = run.study(run.labels(shown.rated))
-    run.settle(trained, tokenizer, shown.rated)
-    model = mix_heads(trained.cpu(), gain=recipe.gain, overall=recipe.overall)
+    recipe, corpus = run.recipe, run.corpus
+    student, tokenizer = run.train_student(run.labels())
+    run.refit_meaning(student, tokenizer, corpus.rated)
+    model = mix_heads(student.cpu(), gain=recipe.gain, overall=recipe.overall)
     longest = recipe.student.longest
-    check = held_out if len(held_out) else shown.rated
+    check = held_out if len(held_out) else corpus.rated
     check = check[np.linspace(0, len(check) - 1, min(_CHECKED, len(check))).astype(int)]
     combination = {"powers": dict(recipe.powers), "gain": 0.0}
-    facts = {"data": list(corpus.sets), "encoder": Path(encoder).name, "combination": combination}
     distance = export_judge(
         model,
         tokenizer,
-        output,
+        directory,
         longest=longest,
-        facts=facts,
+        facts={"data": list(corpus.sets), "encoder": Path(run.encoder).name, "combination": combination},
         check=(check.sources, check.outputs),
         eight_bits=eight_bits,
     )
@@ -281,11 +246,9 @@ def _train_judge(
     if len(held_out):
         ids = encode_pairs(tokenizer, held_out.sources, held_out.outputs, longest=longest)
         estimates = predict_ratings(model, ids, device=next(model.parameters()).device)
-        for head, ours, theirs in zip(HEADS, estimates.T, held_out.targets.T, strict=False):
-            known = np.isfinite(theirs)
-            if np.isfinite(pearson := correlate(ours[known], theirs[known], fewest=3)):
+        for head, values, ratings in zip(HEADS, estimates.T, held_out.targets.T, strict=False):
+            is_rated = np.isfinite(ratings)
+            if np.isfinite(pearson := correlate(values[is_rated], ratings[is_rated], fewest=3)):
                 agreement[head] = pearson
     size = len(run.pairs.sources)
-    training = JudgeTraining(output, encoder, recipe, corpus.sets, size, agreement, len(held_out), distance)
-    (output / "CARD.md").write_text(training.card(), encoding="utf-8")
-    return training
+    return JudgeTraining(directory, run.encoder, recipe, corpus.sets, size, agreement, len(held_out), distance)

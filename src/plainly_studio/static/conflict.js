@@ -1,4 +1,4 @@
-// Two answers to one item, side by side, so that whoever gave them can choose.
+// Two answers to one item, side by side, so that their author can choose.
 import { el, t } from "./page.js";
 
 export function conflict(task, about, current, mine) {

@@ -14,7 +14,7 @@ export function showEnd(place, body, { leave }) {
   document.getElementById("end").focus();
 }
 
-// A platform that shows us in a frame wants a form back.
+// A platform that shows the page in a frame expects a form back.
 function handIn(body) {
   const hidden = (name, value) => el("input", { type: "hidden", name, value });
   return el("form", { method: "post", action: body.submit_to },

@@ -1,5 +1,5 @@
-// Shortcuts: shown beside what they do, changed in a dialog, kept in this browser. One-letter keys can be turned off, as
-// people who dictate need it.
+// Shortcuts: shown beside what they do, changed in a dialog, kept in this browser. One-letter keys can be turned off,
+// which people who dictate need.
 import { t } from "./page.js";
 import { storage } from "./storage.js";
 

@@ -1,4 +1,4 @@
-// The dashboard: asks for the figures every few seconds and shows them. It computes nothing.
+// The dashboard: requests the figures every few seconds and shows them. It computes nothing.
 import { el } from "./page.js";
 
 const place = document.getElementById("live");
@@ -36,24 +36,24 @@ function growth(points) {
 }
 
 function draw(data) {
-  const bar = el("progress", { max: Math.max(1, data.wanted), "aria-label": "Answers of those wanted" });
+  const bar = el("progress", { max: Math.max(1, data.wanted), "aria-label": "Answers so far, out of all wanted" });
   bar.value = data.answers;
   const hours = data.hours_left === null ? "–" : data.hours_left < 1 ? `${Math.ceil(data.hours_left * 60)} min` : `${number(data.hours_left, 1)} h`;
   place.replaceChildren(
     bar,
     el("dl", { class: "tiles" },
-      tile("Answers", `${data.answers} / ${data.wanted}`), tile("Ratings", String(data.ratings)), tile("An hour", number(data.pace_per_hour, 0)),
-      tile("Left at this pace", hours), tile("Seconds an item", number(data.median_seconds, 1)),
+      tile("Answers", `${data.answers} / ${data.wanted}`), tile("Ratings", String(data.ratings)), tile("Per hour", number(data.pace_per_hour, 0)),
+      tile("Left at this pace", hours), tile("Seconds per item", number(data.median_seconds, 1)),
       tile("Cannot judge", String(data.cannot_judge)), tile("Late", String(data.late))),
     el("h2", {}, "Agreement"),
-    table("Krippendorff’s alpha with its 95 % interval; 1 is perfect, 0 is chance", [{ title: "Of" }, { title: "Alpha", number: true }, { title: "Interval", number: true }, ...(data.excluded.length ? [{ title: "With the excluded", number: true }] : []), { title: "First half", number: true }, { title: "Second half", number: true }, { title: "As it grew" }, { title: "Ratings", number: true }, { title: "Compared", number: true }],
+    table("Krippendorff’s alpha with its 95 % interval; 1 is perfect, 0 is chance", [{ title: "Question" }, { title: "Alpha", number: true }, { title: "Interval", number: true }, ...(data.excluded.length ? [{ title: "With the excluded", number: true }] : []), { title: "First half", number: true }, { title: "Second half", number: true }, { title: "Over time" }, { title: "Ratings", number: true }, { title: "Compared", number: true }],
       data.agreement.map((row) => [row.name, number(row.alpha, 3), row.low === null ? "–" : `${number(row.low)} to ${number(row.high)}`, ...(data.excluded.length ? [number(row.alpha_with_excluded, 3)] : []), number(row.first_half), number(row.second_half), growth(row.growth), String(row.ratings), String(row.compared)])),
     ...(data.excluded.length ? [el("p", { class: "notice" }, `Excluded: ${data.excluded.map((row) => `${row.rater} (${row.why})`).join(", ")}. Their answers count in no figure but those under “With the excluded”.`)] : []),
     ...(data.preferences.length ? [el("h2", {}, "Preferences"),
       table("Share of comparisons won (a tie is half) and Bradley–Terry strength, with 95 % intervals", [{ title: "System" }, { title: "Win rate", number: true }, { title: "Strength", number: true }, { title: "Wins", number: true }, { title: "Losses", number: true }, { title: "Ties", number: true }, { title: "Best–worst", number: true }],
         data.preferences.map((row) => [row.system, `${number(row.win_rate)} (${number(row.win_rate_low)} to ${number(row.win_rate_high)})`, `${number(row.strength)} (${number(row.strength_low)} to ${number(row.strength_high)})`, String(row.wins), String(row.losses), String(row.ties), number(row.best_worst)]))] : []),
     el("h2", {}, "Raters"),
-    table("Distance: from the others on the same items, in standard deviations", [{ title: "Rater" }, { title: "Answers", number: true }, { title: "Seconds", number: true }, { title: "Distance", number: true }, { title: "Checks", number: true }, { title: "Look closer" }],
+    table("Distance from the other raters on the same items, in standard deviations", [{ title: "Rater" }, { title: "Answers", number: true }, { title: "Seconds", number: true }, { title: "Distance", number: true }, { title: "Checks", number: true }, { title: "Reasons to look closer" }],
       data.raters.map((row) => [row.rater, String(row.answers), number(row.seconds, 1), number(row.distance), row.checks, el("span", { class: "flag" }, row.reasons.length ? `⚠ ${row.reasons.join("; ")}` : "")])),
     ...(data.precision.length ? [el("h2", {}, "Precision"),
       table("Half-width of the 95 % interval of each mean: now, predicted in an hour, predicted at the end", [{ title: "Question" }, { title: "System" }, { title: "Mean", number: true }, ...(data.excluded.length ? [{ title: "With the excluded", number: true }] : []), { title: "Items", number: true }, { title: "Now ±", number: true }, { title: "In an hour ±", number: true }, { title: "At the end ±", number: true }],

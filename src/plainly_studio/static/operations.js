@@ -1,4 +1,4 @@
-// Operations: choose words in one sentence or both, then say what happened to them. Words are chosen by click, by drag, by
+// Operations: choose words in one sentence or both, then label what happened to them. Words are chosen by click, by drag, by
 // touch, by Shift and a second click, or with the arrow keys; one more key or click is the label.
 import { el, t } from "./page.js";
 import { hint } from "./keys.js";

@@ -1,9 +1,9 @@
-// Small things that every task needs to build its part of the page, and the page's words in the study's language.
+// Helpers with which every task builds its part of the page, and the page's words in the study's language.
 
 const about = document.getElementById("about");
 const words = about ? JSON.parse(about.textContent).words : {};
 
-// t("saving", { count: 3 }): the words of that name, with what stands in braces filled in; null where there are none.
+// t("saving", { count: 3 }): the words of that name with the gaps in braces filled in; null where there are none.
 export function t(name, values = {}) {
   return words[name]?.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "") ?? null;
 }

@@ -1,5 +1,5 @@
-// Answers wait here until the server says that it has them. They are written to the browser's own storage before anything
-// is sent, so that a lost network, a closed tab or an ended session loses none. The server takes each key once, so that
+// Answers wait here until the server confirms them. They are written to the browser's own storage before anything
+// is sent, so that a lost network, a closed tab or an ended session loses none. The server stores each key once, so that
 // sending twice, from two tabs or after a crash, does no harm.
 import { storage } from "./storage.js";
 

@@ -1,5 +1,5 @@
 // Ranking: the better of two, or the best and the worst of several; ties where the project allows them. The order of the
-// versions is this person's own, and what wrote them is not known here.
+// versions differs from person to person, and the systems are not known here.
 import { el, passage, t } from "./page.js";
 import { hint } from "./keys.js";
 
@@ -62,7 +62,7 @@ export function mount(root, item, context) {
       return { message: t(`choose_${method === "pairwise" ? "better" : name}`), focus: () => buttons.find((choice) => choice.name === name).button.focus() };
     },
     act(action) {
-      // Enter on a version's button would press that button; after a choice by key it shall save.
+      // Enter on a version's button would press that button; after a choice by key it must save.
       if (buttons.some((choice) => choice.button === document.activeElement)) document.getElementById("submit").focus();
       if (action === "tie") return (choice = { tie: true }), draw(), changed(), true;
       if (!action.startsWith("best.")) return false;

@@ -1,5 +1,5 @@
-// The browser's own storage. It may be blocked or full: then things are kept in this page only, and whoever listens is
-// told, because they are gone when the page is closed.
+// The browser's own storage. It may be blocked or full: then things are kept in this page only, and the listener is
+// called, because they are lost when the page is closed.
 
 const memory = new Map();
 
@@ -31,7 +31,7 @@ class Storage extends EventTarget {
     try {
       localStorage.removeItem(name);
     } catch {
-      // What cannot be reached needs no removal.
+      // An entry that cannot be reached need not be removed.
     }
   }
 

@@ -1,5 +1,5 @@
 // The work page: one item after another, each answer into the queue before the next item is shown. A key or a click acts
-// only on an item that has been on the screen for a moment: nobody answers what they have not seen.
+// only on an item that has been on the screen for a moment, so that no item is answered unseen.
 import { conflict } from "./conflict.js";
 import { Keys, hint } from "./keys.js";
 import { button, commentField, el, minutes, t } from "./page.js";
@@ -259,7 +259,7 @@ function clock(now) {
   warn(t("clock_off", { count: Math.round(Math.abs(skew) / 60) }));
 }
 
-// What stays true for as long as the page is open.
+// Set up once for as long as the page is open.
 function warn(text) {
   const place = document.getElementById("warning");
   if ([...place.children].some((known) => known.textContent === text)) return;

@@ -1,4 +1,4 @@
-"""The pages of the field in a browser: nobody is shut out, nothing scrolls sideways, in any theme or width."""
+"""The pages of the field in a browser: accessible, without horizontal scrolling, in any theme or width."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import pytest
 import browser
 from plainly_lab.field_site.build import FieldSite
 
+pytestmark = pytest.mark.system
 PAGES = ("index.html", "papers.html", "set-hsplit-first70.html", "metric-fkgl.html", "system-ACCESS.html")
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (360, "dark")])
-def test_pages_are_accessible_and_fit(built: FieldSite, chromium: Any, width: int, theme: str) -> None:
+def test_pages_are_accessible_and_fit(large_site: FieldSite, chromium: Any, width: int, theme: str) -> None:
     axe = browser.axe_core().read_text(encoding="utf-8")
     context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
     page = context.new_page()
@@ -21,7 +22,7 @@ def test_pages_are_accessible_and_fit(built: FieldSite, chromium: Any, width: in
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("requestfailed", lambda request: errors.append(request.url))
     for name in PAGES:
-        page.goto((built.folder / name).as_uri())
+        page.goto((large_site.folder / name).as_uri())
         assert not errors, name
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
         assert page.evaluate("getComputedStyle(document.querySelector('main')).maxWidth") != "none", "no style"
@@ -33,23 +34,23 @@ def test_pages_are_accessible_and_fit(built: FieldSite, chromium: Any, width: in
 
 
 @pytest.mark.parametrize("width", [360, 800, 1400])
-def test_no_two_labels_of_a_plot_meet(built: FieldSite, chromium: Any, width: int) -> None:
+def test_no_two_labels_of_a_plot_meet(large_site: FieldSite, chromium: Any, width: int) -> None:
     page = chromium.new_page(viewport={"width": width, "height": 900})
     for name in ("papers.html", "set-hsplit-first70.html", "metric-fkgl.html"):
-        page.goto((built.folder / name).as_uri())
+        page.goto((large_site.folder / name).as_uri())
         for choice in page.locator(".choices button").all() or [None]:
             if choice is not None:
                 choice.click()
-            count, met = browser.labels_that_meet(page, width)
+            count, overlaps = browser.labels_that_meet(page, width)
             assert count >= 9, name
-            assert met == [], name
+            assert overlaps == [], name
     page.close()
 
 
-def test_a_row_of_a_plot_leads_to_its_system_and_tells_its_signature(built: FieldSite, chromium: Any) -> None:
+def test_a_row_of_a_plot_leads_to_its_system_and_tells_its_signature(large_site: FieldSite, chromium: Any) -> None:
     page = chromium.new_page()
-    page.goto((built.folder / "set-pwkp-test.html").as_uri())
-    best = built.field.sets[1].standings["sari"].systems[0]
+    page.goto((large_site.folder / "set-pwkp-test.html").as_uri())
+    best = large_site.field.sets[1].standings["sari"].systems[0]
     row = page.locator(".picture .strip").first
     row.hover()
     assert best.signature in page.locator("#tip").inner_text()
@@ -58,9 +59,9 @@ def test_a_row_of_a_plot_leads_to_its_system_and_tells_its_signature(built: Fiel
     page.close()
 
 
-def test_tables_sort_and_the_theme_turns(built: FieldSite, chromium: Any) -> None:
+def test_tables_sort_and_the_theme_turns(large_site: FieldSite, chromium: Any) -> None:
     page = chromium.new_page()
-    page.goto((built.folder / "set-pwkp-test.html").as_uri())
+    page.goto((large_site.folder / "set-pwkp-test.html").as_uri())
     page.click("thead th:nth-child(3) button")
     values = page.eval_on_selector_all("tbody tr td:nth-child(3)", "cells => cells.map(c => Number(c.dataset.value))")
     assert values == sorted(values)  # FKGL: lower is better, so the lowest first

@@ -1,7 +1,8 @@
 """The checks of a set and its outputs, each registered under its code; what to do about a fault is in codes.toml.
 
-Does every text stand beside its own source; what is empty, double, cut off or copied; what language models put around
-an answer; is every text in the language of the set, and does every metric work in it; how are texts written?
+They find texts that do not belong to their source, that are empty, double, cut off or copied, what language models put
+around an answer, texts and metrics of another language, and differences in how texts are written. ``Subject`` is what
+they look at: a set, its outputs, and statistics of each of its collections of texts, computed once.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 from plainly.core import registry
 from plainly.core.evalset import Absent, EvalSet
@@ -20,10 +21,12 @@ from plainly.core.metric import Metric
 from plainly.core.result import Note
 from plainly.io.faults import output_faults
 from plainly.io.faults.output_faults import Fault
-from plainly.io.faults.subject import UNNAMED, Collection, Subject, check, some, warning
-from plainly.metrics.languages import made_for, shown, works_in
-from plainly.text.languages.detection import named
+from plainly.metrics.evidence import describe_languages, metrics_for_language, works_in
+from plainly.text.languages.detection import detect_all, language_name
 
+UNNAMED = "the outputs"  # of a system without a name
+_STRETCH = 70
+_MOST_IDS = 20  # in a warning
 _WORD = re.compile(r"\w+")
 # A word in more than this many sources says little about which of them a text belongs to.
 _COMMON = 20
@@ -55,52 +58,193 @@ _MOJIBAKE = re.compile(
 )
 
 
+@dataclass(frozen=True)
+class Collection:
+    """Texts of one kind: the sources, the references, or one system's outputs."""
+
+    name: str
+    lines: tuple[str, ...]
+    owners: tuple[int, ...]  # the item of each text
+    names: tuple[str, ...]  # the ids of all items
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @cached_property
+    def tokenised(self) -> float | None:
+        """The share of commas and full stops with a space before them; None if there are too few."""
+        text = f"{self.text}\n"
+        apart, total = (sum(map(text.count, marks)) for marks in ((" , ", " . ", " .\n"), (", ", ". ", ".\n")))
+        return apart / total if total >= 10 else None
+
+    @cached_property
+    def capitals(self) -> float | None:
+        """The share of texts with a capital letter, among those with cased letters; None if there are too few."""
+        cased = [line for line in self.lines if line.lower() != line.upper()]
+        return sum(line != line.lower() for line in cased) / len(cased) if len(cased) >= 5 else None
+
+    @cached_property
+    def languages(self) -> tuple[list[str | None], str | None]:
+        """The language of each text, if it can be detected, and that of most of them."""
+        return detect_all(self.lines)
+
+    def matching(self, pattern: re.Pattern[str]) -> list[int]:
+        """Return the positions of the texts that match a pattern; fast if none does."""
+        if not pattern.search(self.text):
+            return []
+        return [place for place, line in enumerate(self.lines) if pattern.search(line)]
+
+    def ids(self, places: Sequence[int]) -> tuple[str, ...]:
+        """Return the ids of the items of the texts at these places."""
+        items = dict.fromkeys(self.owners[place] for place in places)
+        return tuple(self.names[item] for item in list(items)[:_MOST_IDS])
+
+    def items(self, places: Sequence[int]) -> str:
+        """Return these ids in words, for a message."""
+        return some(self.ids(places), len(places))
+
+    def copies(self, sources: Sequence[str]) -> list[int]:
+        """Return the positions of the texts that are the source of their item, word for word."""
+        pairs = enumerate(zip(self.lines, self.owners, strict=True))
+        return [place for place, (line, owner) in pairs if line.split() == sources[owner].split()]
+
+    def warning(self, message: str, places: Sequence[int]) -> Note:
+        """Return a warning about the texts at these places."""
+        return warning(f"{self.name}: {message}", where=self.name, ids=self.ids(places))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A set and its outputs; ``specs`` are the metrics to be used. ``language`` is that of the texts.
+
+    ``published_references`` returns how many references each public set with the same sources has.
+
+    ``quick`` checks consecutive items at the beginning, the middle and the end, so that a line lost anywhere before
+    shows, and one reference of each item, in turn.
+    """
+
+    evalset: EvalSet
+    outputs: Mapping[str, Sequence[str]]
+    specs: Sequence[str] | Mapping[str, Metric]
+    language: str | None
+    quick: bool
+    published_references: Callable[[EvalSet], Mapping[str, int]]
+    faults: dict[str, dict[str, dict[int, Fault]]] = field(default_factory=dict)  # by system, code and place
+
+    @cached_property
+    def sample(self) -> tuple[int, ...]:
+        """The items that are checked."""
+        n = len(self.evalset)
+        if not self.quick or n <= 3 * _STRETCH:
+            return tuple(range(n))
+        starts = (0, (n - _STRETCH) // 2, n - _STRETCH)
+        return tuple(item for start in starts for item in range(start, start + _STRETCH))
+
+    @cached_property
+    def sources(self) -> Collection:
+        if not self.evalset.has_sources:
+            return Collection("the sources", (), (), ())
+        return self._texts("the sources", self.evalset.sources)
+
+    @cached_property
+    def references(self) -> Collection:
+        rows = self.evalset.references
+        if self.quick:
+            pairs = [(rows[i][i % len(rows[i])], i) for i in self.sample if rows and rows[i]]
+        else:
+            pairs = [(reference, i) for i in self.sample if rows for reference in rows[i]]
+        lines, owners = zip(*pairs, strict=True) if pairs else ((), ())
+        return Collection("the references", lines, owners, self.evalset.ids)
+
+    @cached_property
+    def systems(self) -> dict[str, Collection]:
+        return {name: self._texts(name or UNNAMED, texts) for name, texts in self.outputs.items()}
+
+    @property
+    def of_set(self) -> Collection | None:
+        """The texts that represent the set: its sources, else its references or the first outputs."""
+        return next(self.collections(), None)
+
+    @property
+    def expected_language(self) -> str | None:
+        """The specified language, or that of the set's texts."""
+        if self.language is not None:
+            return self.language
+        return self.of_set.languages[1] if self.of_set is not None else None
+
+    def collections(self) -> Iterator[Collection]:
+        """Yield sources, references and each system's outputs, as far as there are any."""
+        yield from (texts for texts in (self.sources, self.references, *self.systems.values()) if texts.lines)
+
+    def _texts(self, name: str, lines: Sequence[str]) -> Collection:
+        return Collection(name, tuple(lines[i] for i in self.sample), self.sample, self.evalset.ids)
+
+
+Check = Callable[[Subject], Iterator[Note]]
+CHECKS: dict[str, Check] = {}
+
+
+def check(code: str) -> Callable[[Check], Check]:
+    """Register a check under its code, which is that of its warnings; codes.toml explains it."""
+
+    def register(run: Check) -> Check:
+        CHECKS[code] = run
+        return run
+
+    return register
+
+
+def warning(message: str, *, where: str = "", ids: tuple[str, ...] = ()) -> Note:
+    """Return a warning of a check, with the place and the items that it is about."""
+    return Note(message, kind="warning", where=where, ids=ids)
+
+
+def some(ids: Sequence[str], count: int) -> str:
+    """Return items in words: at most three ids, and how many more there are."""
+    more = f" and {count - 3} more" if count > 3 else ""
+    return f"item{'s' if count > 1 else ''} {', '.join(ids[:3])}{more}"
+
+
 @check("misaligned")
 def misaligned(subject: Subject) -> Iterator[Note]:
-    if not subject.sources.lines:
-        return
-    index = _index(subject)
     for texts in (subject.references, *subject.systems.values()):
-        misfits = _misfits(texts, index) if not _turned(subject, texts, index) else {}
+        is_transposed = texts is subject.references and _has_transposed_references(subject)
+        misfits = {} if is_transposed else _find_misfits(subject, texts)
         if misfits:
-            shift, times = Counter(fits - texts.owners[place] for place, fits in misfits.items()).most_common(1)[0]
-            mostly = f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}"
-            pattern = mostly if times > max(3, len(misfits) / 2) else ""
             places = list(misfits)
+            shift, times = Counter(fits - texts.owners[place] for place, fits in misfits.items()).most_common(1)[0]
+            is_shifted = times > max(3, len(misfits) / 2)
+            mostly = f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}" if is_shifted else ""
+            better = f"{texts.items(places)} {'fits' if len(places) == 1 else 'fit'} another source better{mostly}"
             example = subject.evalset.ids[misfits[places[0]]]
-            better = f"{texts.items(places)} {'fits' if len(places) == 1 else 'fit'} another source better{pattern}"
             yield texts.warning(f"{better}; the first fits that of item {example}.", places)
 
 
 @check("transposed-references")
 def transposed_references(subject: Subject) -> Iterator[Note]:
-    if not subject.sources.lines or not subject.references.lines:
-        return
-    index = _index(subject)
-    if _turned(subject, subject.references, index):
-        yield warning(
-            "Most references share their words with the sources of other items, not with their own.",
-            where="the references",
-        )
+    if _has_transposed_references(subject):
+        message = "Most references share their words with the sources of other items, not with their own."
+        yield warning(message, where="the references")
 
 
-def _turned(subject: Subject, texts: Collection, index: _Index) -> bool:
-    """Whether most references stand beside the wrong source."""
-    if texts is not subject.references or not texts.lines:
-        return False
+def _has_transposed_references(subject: Subject) -> bool:
+    """Return whether most references are paired with the wrong source."""
 
     def build(_: object) -> bool:
-        return len(_misfits(texts, index)) > 0.4 * sum(1 for line in texts.lines if len(index.rare(line)) >= _SHARED)
+        index, lines = _index_sources(subject), subject.references.lines
+        comparable = sum(len(index.rare(line)) >= _SHARED for line in lines)
+        return len(_find_misfits(subject, subject.references)) > 0.4 * comparable
 
-    return subject.evalset.prepare(("doctor: turned", subject.quick), build)
+    return subject.evalset.prepare(("doctor: transposed", subject.quick), build)
 
 
-def _index(subject: Subject) -> _Index:
+def _index_sources(subject: Subject) -> _Index:
     return subject.evalset.prepare(("doctor: rare words", subject.quick), lambda _: _Index(subject.sources))
 
 
 class _Index:
-    """Which sources hold each rare word, and how much that word weighs."""
+    """The sources that contain each rare word, and the weight of that word."""
 
     def __init__(self, sources: Collection) -> None:
         self.words = {
@@ -111,21 +255,21 @@ class _Index:
         for item, words in self.words.items():
             for word in words:
                 self.places[word].append(item)
-        self._n = len(self.words)
 
     def rare(self, text: str) -> dict[str, float]:
-        """The text's words that stand in few sources, with their weights (inverse document frequency)."""
-        words = set(_WORD.findall(text.lower()))
-        limit = max(2, min(_COMMON, self._n // 10))
+        """Return the text's words that are in few sources, with their weights (inverse document frequency)."""
+        n = len(self.words)
+        limit = max(2, min(_COMMON, n // 10))
         return {
-            word: math.log((self._n + 1) / len(self.places[word]))
-            for word in words
+            word: math.log((n + 1) / len(self.places[word]))
+            for word in set(_WORD.findall(text.lower()))
             if word in self.places and len(self.places[word]) <= limit
         }
 
 
-def _misfits(texts: Collection, index: _Index) -> dict[int, int]:
-    """The places of texts that fit another item's source better → that item."""
+def _find_misfits(subject: Subject, texts: Collection) -> dict[int, int]:
+    """Return the places of texts that fit another item's source better, with that item."""
+    index = _index_sources(subject)
     misfits = {}
     for place, (line, item) in enumerate(zip(texts.lines, texts.owners, strict=True)):
         rare = index.rare(line)
@@ -159,8 +303,7 @@ def duplicate_items(subject: Subject) -> Iterator[Note]:
         lines, owners = subject.sources.lines, subject.sources.owners
         double = [place for place in double if groups[owners[place]] != groups[owners[first[lines[place]]]]]
     if double:
-        message = f"Sources that came before: {subject.sources.items(double)}."
-        yield warning(message, ids=subject.sources.ids(double))
+        yield warning(f"Repeated sources: {subject.sources.items(double)}.", ids=subject.sources.ids(double))
 
 
 @check("reference-is-source")
@@ -188,7 +331,7 @@ def empty_references(subject: Subject) -> Iterator[Note]:
     if not subject.evalset.references or not len(counts):
         return
     most = int(counts.max())
-    fewer = [i for i in subject.chosen if counts[i] < most]
+    fewer = [i for i in subject.sample if counts[i] < most]
     if fewer:
         bare = sum(int(counts[i] == 0) for i in fewer)
         ids = tuple(subject.evalset.ids[i] for i in fewer[:20])
@@ -202,11 +345,11 @@ def fewer_references(subject: Subject) -> Iterator[Note]:
     evalset = subject.evalset
     if not evalset.references or not subject.sources.lines or len(evalset) > _PUBLIC:
         return
-    promised = subject.published_references(evalset)
+    published = subject.published_references(evalset)
     there = int(evalset.reference_counts.max(initial=0))
-    if promised and there not in promised.values() and there < max(promised.values()):
-        known = " and ".join(f"{name} ({count} references an item)" for name, count in promised.items())
-        yield warning(f"The sources are those of {known}; {there} given.", where="the references")
+    if published and there not in published.values() and there < max(published.values()):
+        sets = " and ".join(f"{name} ({count} references per item)" for name, count in published.items())
+        yield warning(f"The sources are those of {sets}; {there} given.", where="the references")
 
 
 @check("truncated")
@@ -219,7 +362,7 @@ def truncated(subject: Subject) -> Iterator[Note]:
 
 
 def cut_off(subject: Subject, texts: Collection) -> tuple[list[int], int]:
-    """The places of outputs without an end where their sources have one, if they are many; and of how many."""
+    """Return the places of outputs that stop short, unlike their sources, if they are many; and of how many."""
     sources = subject.evalset.sources
     whole = [
         place
@@ -232,33 +375,33 @@ def cut_off(subject: Subject, texts: Collection) -> tuple[list[int], int]:
 
 @check("copies")
 def copies(subject: Subject) -> Iterator[Note]:
-    for texts, copied in _copied(subject):
+    for texts, places in _find_copies(subject):
         total = len(texts.lines)
-        if total >= 5 and len(copied) > _MANY_COPIES * total:
-            yield texts.warning(f"{len(copied)} of {total} outputs are the source, word for word.", copied)
+        if total >= 5 and len(places) > _MANY_COPIES * total:
+            yield texts.warning(f"{len(places)} of {total} outputs are the source, word for word.", places)
 
 
 @check("output-is-reference")
 def output_is_reference(subject: Subject) -> Iterator[Note]:
-    for system, items in reference_systems(subject.evalset, subject.outputs, subject.chosen).items():
+    for system, items in reference_systems(subject.evalset, subject.outputs, subject.sample).items():
         texts = subject.systems[system]
         message = f"{len(items)} of {len(texts.lines)} outputs are a reference of their own item, word for word: "
         places = [texts.owners.index(item) for item in items[:20]]
-        yield texts.warning(f"{message}scored against itself it beats everyone, which proves nothing.", places)
+        yield texts.warning(f"{message}a score of a reference against itself is not comparable.", places)
 
 
 @check("copy-rewarding-metric")
 def copy_rewarding_metric(subject: Subject) -> Iterator[Note]:
     rewarding = [spec for spec in subject.specs if _REWARDS_COPIES.search(spec)]
     if rewarding:
-        shares = {texts.name: len(copied) / max(len(texts.lines), 1) for texts, copied in _copied(subject)}
+        shares = {texts.name: len(places) / max(len(texts.lines), 1) for texts, places in _find_copies(subject)}
         name = max(shares, key=shares.__getitem__, default="")
-        who = "The system" if name == UNNAMED else name
-        share = f" {who} copies {percent(shares[name])} of its input." if shares.get(name) else ""
+        system = "The system" if name == UNNAMED else name
+        share = f" {system} copies {percent(shares[name])} of its input." if shares.get(name) else ""
         yield warning(f"{', '.join(rewarding)} gives a copy of the source more than real systems get.{share}")
 
 
-def _copied(subject: Subject) -> Iterator[tuple[Collection, list[int]]]:
+def _find_copies(subject: Subject) -> Iterator[tuple[Collection, list[int]]]:
     if subject.sources.lines:
         for texts in subject.systems.values():
             yield texts, [place for place in texts.copies(subject.evalset.sources) if texts.lines[place].strip()]
@@ -267,35 +410,34 @@ def _copied(subject: Subject) -> Iterator[tuple[Collection, list[int]]]:
 def reference_systems(
     evalset: EvalSet, outputs: Mapping[str, Sequence[str]], items: Sequence[int] | None = None
 ) -> dict[str, list[int]]:
-    """Systems that are references, with the items that show it: a reference scored against itself beats everyone.
+    """Return the systems whose outputs are references, with the items that show it: their scores are not comparable.
 
-    Items whose output is the source do not count: people leave sentences as they are, too.
+    Items whose output is the source do not count: people leave sentences unchanged, too.
     """
     if not evalset.references:
         return {}
-    chosen = [item for item in (range(len(evalset)) if items is None else items) if evalset.references[item]]
-    references = {item: [text.split() for text in evalset.references[item]] for item in chosen}
-    shown: dict[str, list[int]] = {}
+    items = [item for item in (range(len(evalset)) if items is None else items) if evalset.references[item]]
+    references = {item: [text.split() for text in evalset.references[item]] for item in items}
+    systems: dict[str, list[int]] = {}
     for system, texts in outputs.items():
-        words = {item: texts[item].split() for item in chosen}
+        outputs_changed = {item: texts[item].split() for item in items}
         if evalset.has_sources:
-            words = {item: said for item, said in words.items() if said != evalset.sources[item].split()}
-        same = [item for item, said in words.items() if said in references[item]]
-        if len(words) >= _FEWEST and len(same) >= _SAME * len(words):
-            shown[system] = same
-    return shown
+            outputs_changed = {i: words for i, words in outputs_changed.items() if words != evalset.sources[i].split()}
+        same = [item for item, words in outputs_changed.items() if words in references[item]]
+        if len(outputs_changed) >= _FEWEST and len(same) >= _SAME * len(outputs_changed):
+            systems[system] = same
+    return systems
 
 
 def _faulty(subject: Subject, code: str) -> Iterator[Note]:
     for texts in subject.systems.values():
-        seen = _faults(subject, texts).get(code, {})
-        if code == "unfinished" and seen and cut_off(subject, texts)[0]:
-            continue  # The check "truncated" says so of the whole system.
-        if seen:
-            places = list(seen)
-            yield texts.warning(
-                f"{output_faults.SEEN[code]}, “{seen[places[0]].words}”, in {texts.items(places)}.", places
-            )
+        faults = _find_faults(subject, texts).get(code, {})
+        if code == "unfinished" and faults and cut_off(subject, texts)[0]:
+            continue  # The check "truncated" covers the whole system.
+        if faults:
+            places = list(faults)
+            words = faults[places[0]].words
+            yield texts.warning(f"{output_faults.SEEN[code]}, “{words}”, in {texts.items(places)}.", places)
 
 
 for _code in output_faults.CHECKS:
@@ -321,32 +463,29 @@ def same_output(subject: Subject) -> Iterator[Note]:
 def other_source(subject: Subject) -> Iterator[Note]:
     if not subject.sources.lines:
         return
-    owners = {" ".join(source.split()): item for item, source in enumerate(subject.evalset.sources)}
+    sources = {" ".join(source.split()) for source in subject.evalset.sources}
     for texts in subject.systems.values():
-        places = []
-        for place, (line, item) in enumerate(zip(texts.lines, texts.owners, strict=True)):
-            key = " ".join(line.split())
-            if (
-                key.count(" ") >= _SHORT - 1
-                and key in owners
-                and key != " ".join(subject.evalset.sources[item].split())
-            ):
-                places.append(place)
+        words = [line.split() for line in texts.lines]
+        places = [
+            place
+            for place, item in enumerate(texts.owners)
+            if len(words[place]) >= _SHORT
+            and " ".join(words[place]) in sources
+            and words[place] != subject.evalset.sources[item].split()
+        ]
         if places:
             yield texts.warning(f"the source of another item, word for word, {texts.items(places)}.", places)
 
 
-def _faults(subject: Subject, texts: Collection) -> dict[str, dict[int, Fault]]:
-    """The faults of a system's outputs by code and place; looked for once."""
+def _find_faults(subject: Subject, texts: Collection) -> dict[str, dict[int, Fault]]:
+    """Return the faults of a system's outputs by code and place; they are computed once."""
     if texts.name not in subject.faults:
-        sources = subject.evalset.sources if subject.sources.lines else None
-        most = max(_QUICK // max(len(subject.systems), 1), 1) if subject.quick else len(texts.lines)
-        seen: dict[str, dict[int, Fault]] = defaultdict(dict)
-        for place in range(0, len(texts.lines), max(1, -(-len(texts.lines) // max(most, 1)))):
-            source = sources[texts.owners[place]] if sources is not None else ""
+        by_code = subject.faults[texts.name] = defaultdict(dict)
+        most = max(_QUICK // len(subject.systems), 1) if subject.quick else max(len(texts.lines), 1)
+        for place in range(0, len(texts.lines), max(1, -(-len(texts.lines) // most))):
+            source = subject.evalset.sources[texts.owners[place]] if subject.sources.lines else ""
             for fault in output_faults.faults(source, texts.lines[place]):
-                seen[fault.code].setdefault(place, fault)
-        subject.faults[texts.name] = seen
+                by_code[fault.code].setdefault(place, fault)
     return subject.faults[texts.name]
 
 
@@ -357,12 +496,12 @@ def language(subject: Subject) -> Iterator[Note]:
         return
     for texts in subject.collections():
         if texts is subject.of_set and subject.language is None:
-            continue  # what is expected was read off them; see mixed-languages
+            continue  # the expected language was detected in them; see mixed-languages
         others = {code: places for code, places in _by_language(texts).items() if code != expected}
         if others:
             places = sorted(place for places in others.values() for place in places)
-            spoken = "; ".join(f"{named(code)} in {texts.items(places)}" for code, places in others.items())
-            message = f"{spoken}, where {named(expected)} is expected: “{texts.lines[places[0]][:40]}…”."
+            others_in = "; ".join(f"{language_name(code)} in {texts.items(places)}" for code, places in others.items())
+            message = f"{others_in}, where {language_name(expected)} is expected: “{texts.lines[places[0]][:40]}…”."
             yield texts.warning(message, places)
 
 
@@ -374,63 +513,64 @@ def mixed_languages(subject: Subject) -> Iterator[Note]:
     by_language = _by_language(texts)
     if len(by_language) > 1:
         (most, there), *rest = sorted(by_language.items(), key=lambda entry: -len(entry[1]))
-        others = "; ".join(f"{named(code)} in {texts.items(places)}" for code, places in rest)
+        others = "; ".join(f"{language_name(code)} in {texts.items(places)}" for code, places in rest)
         places = sorted(place for _, places in rest for place in places)
-        yield texts.warning(f"several languages: {named(most)} in {len(there)} texts; {others}.", places)
+        yield texts.warning(f"several languages: {language_name(most)} in {len(there)} texts; {others}.", places)
 
 
 @check("metric-language")
 def metric_language(subject: Subject) -> Iterator[Note]:
-    spoken = subject.expected_language
-    if spoken is None:
+    code = subject.expected_language
+    if code is None:
         return
-    unsuited = {spec: metric for spec, metric in _metrics(subject).items() if not works_in(metric, spoken)}
+    unsuited = {spec: metric for spec, metric in _metrics(subject).items() if not works_in(metric, code)}
     if not unsuited:
         return
-    fixed = [spec for spec, metric in unsuited.items() if not metric.language]
-    made = "; ".join(f"{spec} works in {shown(unsuited[spec])}" for spec in fixed)
-    unset = [spec for spec in unsuited if spec not in fixed]
-    counts = f"{listed(unset)} {'count' if len(unset) > 1 else 'counts'} as in English" if unset else ""
-    said = f"The texts are {named(spoken)}, but {'; '.join(filter(None, (made, counts)))}. Numbers from it mean little."
-    advice = _advice(spoken, fixed, subject)
-    yield replace(warning(f"{said} {advice}".strip(), where="metrics"), severity="error")
+    monolingual = [spec for spec, metric in unsuited.items() if not metric.language]
+    unset = [spec for spec in unsuited if spec not in monolingual]
+    reasons = [f"{spec} works in {describe_languages(unsuited[spec])}" for spec in monolingual]
+    if unset:
+        reasons.append(f"{listed(unset)} {'count' if len(unset) > 1 else 'counts'} as in English")
+    message = f"The texts are {language_name(code)}, but {'; '.join(reasons)}. These numbers mean little."
+    yield replace(
+        warning(f"{message} {_advise(code, monolingual, subject)}".strip(), where="metrics"), severity="error"
+    )
 
 
 @check("tokeniser-language")
 def tokeniser_language(subject: Subject) -> Iterator[Note]:
-    spoken = subject.expected_language
-    ours = [spec for spec, metric in _metrics(subject).items() if metric.tokenize in ("13a", "auto")]
-    if spoken in (None, "en") or not ours:
+    specs = [spec for spec, metric in _metrics(subject).items() if metric.tokenize in ("13a", "auto")]
+    if subject.expected_language in (None, "en") or not specs:
         return
     texts = [line for collection in subject.collections() for line in collection.lines]
     attached = sum(_ATTACHED.search(line) is not None for line in texts)
     if attached > _OFTEN * len(texts):
         mark = next(match[0] for line in texts if (match := _ATTACHED.search(line)))
-        marks = f"In {attached} of {len(texts)} texts a mark such as {mark} stays on its word"
-        instead = f"{ours[0].partition('(')[0]}(tokenize=intl)"
-        said = f"{marks}, since 13a parts English marks only ({listed(ours)}). {instead} parts them; say what you used."
-        yield replace(warning(said), severity="note")
+        marks = f"In {attached} of {len(texts)} texts a mark such as {mark} stays attached to its word"
+        instead = f"{specs[0].partition('(')[0]}(tokenize=intl)"
+        message = f"{marks}: 13a separates English marks only ({listed(specs)}). {instead} separates them; report it."
+        yield replace(warning(message), severity="note")
 
 
 def _metrics(subject: Subject) -> dict[str, Metric]:
-    """The metrics that are to be used; of somebody's own, which a name does not lead to, nothing is known."""
+    """Return the metrics to be used, without those that are not registered."""
     if isinstance(subject.specs, Mapping):
         return dict(subject.specs)
     return registry.metrics([spec for spec in subject.specs if spec.partition("(")[0] in registry.METRICS])
 
 
-def _advice(language: str, fixed: Sequence[str], subject: Subject) -> str:
-    instead = made_for(language)
+def _advise(language: str, monolingual: Sequence[str], subject: Subject) -> str:
+    instead = metrics_for_language(language)
     if not instead:
-        return "No metric of plainly is made for it; those that work in any language are listed by: plainly metrics"
+        return "Plainly has no metric for it; for those that work in any language see: plainly metrics"
     advice = [] if subject.language == language else [f"pass language={language!r}"]
-    if fixed:
-        advice.append(f"use metrics made for {named(language)}: {listed(list(instead), most=len(instead))}")
+    if monolingual:
+        advice.append(f"use metrics made for {language_name(language)}: {listed(list(instead), most=len(instead))}")
     return f"What to do: {' and '.join(advice)}." if advice else ""
 
 
 def _by_language(texts: Collection) -> dict[str, list[int]]:
-    """The places of the texts in each language; those of which nobody can tell are left out."""
+    """Return the places of the texts in each language, without texts whose language is unclear."""
     by_language: dict[str, list[int]] = defaultdict(list)
     for place, code in enumerate(texts.languages[0]):
         if code is not None:
@@ -441,31 +581,36 @@ def _by_language(texts: Collection) -> dict[str, list[int]]:
 @check("double-tokenisation")
 def double_tokenisation(subject: Subject) -> Iterator[Note]:
     for texts in subject.collections():
-        twice = texts.matching(_TWICE) if any(mark in texts.joined for mark in _TWICE_MARKS) else []
+        twice = texts.matching(_TWICE) if any(mark in texts.text for mark in _TWICE_MARKS) else []
         if twice:
-            message = f"tokenised twice, {texts.items(twice)}: {_excerpt(texts, twice[0], _TWICE)}."
-            yield texts.warning(message, twice)
+            yield texts.warning(f"tokenised twice, {texts.items(twice)}: {_excerpt(texts, twice[0], _TWICE)}.", twice)
     tokenised = [texts.name for texts in subject.collections() if (texts.tokenised or 0) > _TOKENISED]
     if tokenised and any(map(_tokenises, subject.specs or ("bleu",))):
         message = f"Already tokenised: {listed(tokenised)}. Metrics that tokenise do so again."
         yield warning(message, where=tokenised[0])
 
 
+def _split_by(values: Mapping[str, float | None], low: float, high: float) -> tuple[list[str], list[str]]:
+    """Return the names of the collections with a value below ``low`` and above ``high``; None is neither."""
+    return (
+        [name for name, value in values.items() if value is not None and value < low],
+        [name for name, value in values.items() if value is not None and value > high],
+    )
+
+
 @check("tokenisation-mismatch")
 def tokenisation_mismatch(subject: Subject) -> Iterator[Note]:
-    known = [texts for texts in subject.collections() if texts.tokenised is not None]
-    apart = [texts.name for texts in known if (texts.tokenised or 0) > _TOKENISED]
-    plain = [texts.name for texts in known if (texts.tokenised or 0) < _PLAIN]
-    if apart and plain:
-        message = f"Tokenised: {listed(apart)}. Not tokenised: {listed(plain)}. They cannot match at punctuation."
-        yield warning(message, where=apart[0])
+    shares = {texts.name: texts.tokenised for texts in subject.collections()}
+    plain, tokenised = _split_by(shares, _PLAIN, _TOKENISED)
+    if plain and tokenised:
+        message = f"Tokenised: {listed(tokenised)}. Not tokenised: {listed(plain)}. They cannot match at punctuation."
+        yield warning(message, where=tokenised[0])
 
 
 @check("case-mismatch")
 def case_mismatch(subject: Subject) -> Iterator[Note]:
-    known = [texts for texts in subject.collections() if texts.capitals is not None]
-    lower = [texts.name for texts in known if (texts.capitals or 0) < 0.05]
-    cased = [texts.name for texts in known if (texts.capitals or 0) > 0.5]
+    shares = {texts.name: texts.capitals for texts in subject.collections()}
+    lower, cased = _split_by(shares, 0.05, 0.5)
     if lower and cased:
         yield warning(f"All lower case: {listed(lower)}. With capitals: {listed(cased)}.", where=lower[0])
 

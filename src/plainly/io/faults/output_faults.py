@@ -1,7 +1,7 @@
-"""Is a text fit to show? What language models put around, into or in place of an answer, seen in one pair of texts.
+"""Faults of one output: what language models put around, into or in place of an answer.
 
-Each fault has a code that the doctor explains and the words in which it was seen. A pattern counts only where the
-source does not match it too: a source that speaks of refusals may be simplified to a text that does.
+Each fault has a code, which the doctor explains, and the words that show it. A pattern counts only if the source does
+not match it: a source about refusals may be simplified to a text about refusals.
 """
 
 import json
@@ -9,9 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
-# What each fault looks like, in the words that the doctor and the gate say; what to do about it is in codes.toml.
+# A description of each fault for the doctor and the gate; what to do about it is in codes.toml.
 SEEN = {
     "preamble": "an introduction before the text",
     "sign-off": "a closing remark after the text",
@@ -20,7 +20,7 @@ SEEN = {
     "wrapper": "wrapped in JSON, XML or quotation marks",
     "prompt-leak": "words of the prompt",
     "several-answers": "several answers in one",
-    "broken": "a sentence that cannot be read",
+    "broken": "an ungrammatical sentence",
     "repetition": "the same words again and again",
     "blow-up": "far longer than the source",
     "unfinished": "cut off in the middle of a sentence",
@@ -30,17 +30,14 @@ _QUOTED = {'"': '"', "“": "”", "«": "»", "'": "'", "‘": "’"}
 _ENDS = re.compile(r"[.!?…。！？؟।:;]['\"”’)\]»*_`}>]*\s*$|&quot;\s*$|['’]{2}\s*$|-RRB-\s*$", re.IGNORECASE)
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SENTENCE = re.compile(r"[^.!?\n]+")
-# Longer than any simplification that explains: measured in docs/gate.md.
+# Longer than any simplification that adds explanations: measured in docs/gate.md.
 _TIMES, _MORE = 2.0, 25
 _SHORT = 0.75  # of the source's words: a text that is shorter and has no full stop is more likely cut off than careless
 # The same words one after the other: so many times for a run of so many words.
 _IN_A_ROW = {1: 4, 2: 3, 3: 3}
 _LONGEST_RUN = 12
-_LONG_RUN = 8  # words that nobody repeats by chance
-
-
-# What language models put around, into or in place of an answer. Case does not matter, ^ and $ are the ends of the text
-# ((?m) of a line). A pattern counts only where the source has no match.
+_LONG_RUN = 8  # words that are not repeated by chance
+# Case does not matter, ^ and $ are the ends of the text ((?m) of a line).
 _PATTERNS: dict[str, tuple[str, ...]] = {
     "preamble": (
         # "Sure! Here is a simpler version:", "Of course, here's the rewritten text:"
@@ -135,14 +132,14 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r'[.!?]["”’)]?\s+(?:\(or[:,] |or, (?:more )?simply)\S',
     ),
     "broken": (
-        # An article and then what cannot follow it: "the of", "a the", "the, and"; small words twice.
+        # An article before a word that cannot follow it: "the of", "a the", "the, and"; small words twice.
         r"\b(?:the|(?-i:an?)) (?-i:of|on|at|for|from|by|with|and|or|but|is|are|was|were|be|been|has|have|had|the|"
         r"an?|he|she|it|they|we|his|their|its|these|those|will|would|could|may|should|which|who|whose|because|"
         r"although|than|into)(?![\w'’-])(?! ?[&/])",
         r"\bthe ?[,;:!?)](?!\w)",
         r"\b(?:their|its|my|our|your|an?) the\b",
         r"(?-i:\b(the|of|to|and|for|with|was|are|from|by) \1\b(?!-))",
-        # A full stop inside a sentence; what is often shortened is not one.
+        # A full stop inside a sentence, except after usual abbreviations.
         r"(?<![.\w])(?!(?:al|approx|bros|ca|co|corp|cf|dr|ed|est|etc|ft|gen|gov|inc|jr|lt|ltd|max|min|mr|mrs|ms|"
         r"mt|no|nos|op|plc|pp|prof|rev|sq|sr|st|vol|vs)\b)\w\w+ ?\. +(?-i:[a-z]+(?![A-Za-z.]))",
     ),
@@ -196,7 +193,7 @@ _ANSWER_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of one output: its code, where it stands (characters), and the words."""
+    """A fault of one output: its code, its span (characters), and its words."""
 
     code: str
     start: int
@@ -204,119 +201,91 @@ class Fault:
     words: str
 
 
-Check = Callable[[str, str], "tuple[int, int] | None"]
-CHECKS: dict[str, Check] = {}
+Check = Callable[[str, str], tuple[int, int] | None]
 
 
 def faults(source: str, output: str) -> list[Fault]:
-    """Every fault of an output, in the order of the checks; an empty output is none of these."""
+    """Return every fault of an output, in the order of the checks; an empty output has none of them."""
     if not output.strip():
         return []
-    seen = ((code, check(source, output)) for code, check in CHECKS.items())
-    return [Fault(code, *span, excerpt(output, *span)) for code, span in seen if span is not None]
-
-
-def _check(code: str) -> Callable[[Check], Check]:
-    def register(function: Check) -> Check:
-        CHECKS[code] = function
-        return function
-
-    return register
+    spans = ((code, check(source, output)) for code, check in CHECKS.items())
+    return [Fault(code, *span, excerpt(output, *span)) for code, span in spans if span is not None]
 
 
 @cache
 def patterns(code: str) -> tuple[re.Pattern[str], ...]:
-    """The patterns of a code."""
+    """Return the patterns of a code."""
     return tuple(re.compile(pattern, re.IGNORECASE) for pattern in _PATTERNS[code])
 
 
-def _by_pattern(code: str) -> Check:
-    def check(source: str, output: str) -> tuple[int, int] | None:
-        lower = output.lower()
-        if not any(sign in lower for sign in _SIGNS[code]):  # quick, and true of almost all texts
-            return None
+def _match_patterns(source: str, output: str, code: str) -> tuple[int, int] | None:
+    """Return where an output matches a pattern of a code that its source does not match."""
+    lower = output.lower()
+    if any(sign in lower for sign in _SIGNS[code]):  # fast, and false for almost all texts
         for pattern in patterns(code):
             match = pattern.search(output)
             if match and not pattern.search(source):
                 return match.span()
-        return None
-
-    return check
-
-
-for _code in ("preamble", "sign-off", "refusal", "markdown", "wrapper", "prompt-leak", "several-answers"):
-    CHECKS[_code] = _by_pattern(_code)
-
-
-@_check("broken")
-def _unreadable(source: str, output: str) -> tuple[int, int] | None:
-    """A sentence that nobody writes; in a text without capitals nothing says where sentences begin."""
-    return None if output.islower() else _by_pattern("broken")(source, output)
-
-
-@_check("wrapper")
-def _wrapped(source: str, output: str) -> tuple[int, int] | None:
-    """JSON, XML, or quotation marks around the whole of it."""
-    text = output.strip()
-    start = output.index(text)
-    closing = _QUOTED.get(text[0])
-    if (
-        closing
-        and len(text) > 2
-        and text.endswith(closing)
-        and not set(source) & {*_QUOTED, *_QUOTED.values()} - {"'", "’"}
-    ):
-        inside = text[1:-1]
-        if closing not in inside and text[0] not in inside:
-            return start, start + len(text)
-    return _by_pattern("wrapper")(source, output)
-
-
-@_check("repetition")
-def _repeated(source: str, output: str) -> tuple[int, int] | None:
-    """The same words again and again, or a sentence twice, where the source does not."""
-    words = [(match.group().lower(), match.start(), match.end()) for match in _WORD.finditer(output)]
-    span = _loop(words)
-    if span and not _loop([(match.group().lower(), match.start(), match.end()) for match in _WORD.finditer(source)]):
-        return span
-    known = Counter(map(_key, _SENTENCE.findall(source)))
-    seen: set[str] = set()
-    for match in _SENTENCE.finditer(output):
-        key = _key(match.group())
-        if key.count(" ") >= 3 and key in seen and known[key] < 2:
-            return match.span()
-        seen.add(key)
     return None
 
 
-def _loop(words: list[tuple[str, int, int]]) -> tuple[int, int] | None:
-    """Where a run of words comes again at once, so often that it is no figure of speech."""
+def _find_broken(source: str, output: str) -> tuple[int, int] | None:
+    """Find an ungrammatical sentence; a text without capitals does not show where sentences begin."""
+    return None if output.islower() else _match_patterns(source, output, "broken")
+
+
+def _find_wrapper(source: str, output: str) -> tuple[int, int] | None:
+    """Find JSON, XML, or quotation marks around the whole text."""
+    text = output.strip()
+    start, closing, inside = output.index(text), _QUOTED.get(text[0]), text[1:-1]
+    has_quotation = bool(set(source) & {*_QUOTED, *_QUOTED.values()} - {"'", "’"})
+    if closing and inside and text.endswith(closing) and not has_quotation and not {text[0], closing} & set(inside):
+        return start, start + len(text)
+    return _match_patterns(source, output, "wrapper")
+
+
+def _find_repetition(source: str, output: str) -> tuple[int, int] | None:
+    """Find words that are repeated, or a sentence that occurs twice, unless the source does the same."""
+    span = _find_loop(output)
+    if span and not _find_loop(source):
+        return span
+    in_source = Counter(map(_normalise, _SENTENCE.findall(source)))
+    before: set[str] = set()
+    for match in _SENTENCE.finditer(output):
+        key = _normalise(match.group())
+        if key.count(" ") >= 3 and key in before and in_source[key] < 2:
+            return match.span()
+        before.add(key)
+    return None
+
+
+def _find_loop(text: str) -> tuple[int, int] | None:
+    """Find a run of words that is repeated at once, too often for a figure of speech."""
+    words = [(match.group().lower(), match.start(), match.end()) for match in _WORD.finditer(text)]
     again = len(words) - len({word for word, _, _ in words})
     for lag in range(1, min(_LONGEST_RUN, len(words) // 2) + 1):
-        run, needed = 0, lag * (_IN_A_ROW.get(lag, 2 if lag >= _LONG_RUN else 3) - 1)
-        if again < needed:
+        run, length = 0, lag * (_IN_A_ROW.get(lag, 2 if lag >= _LONG_RUN else 3) - 1)
+        if again < length:
             continue
         for at in range(lag, len(words)):
             run = run + 1 if words[at][0] == words[at - lag][0] else 0
-            if run >= needed:
+            if run >= length:
                 return words[at - run - lag + 1][1], words[at][2]
     return None
 
 
-def _key(sentence: str) -> str:
+def _normalise(sentence: str) -> str:
     return " ".join(_WORD.findall(sentence.lower()))
 
 
-@_check("blow-up")
-def _blown_up(source: str, output: str) -> tuple[int, int] | None:
-    """Far longer than its source."""
+def _find_blow_up(source: str, output: str) -> tuple[int, int] | None:
+    """Find a text that is far longer than its source."""
     before, after = len(source.split()), len(output.split())
     return (0, len(output)) if before and after > _TIMES * before + _MORE else None
 
 
-@_check("unfinished")
-def _unfinished(source: str, output: str) -> tuple[int, int] | None:
-    """Cut off in the middle of a sentence: no full stop where the source has one, and not at the end of a phrase."""
+def _find_unfinished(source: str, output: str) -> tuple[int, int] | None:
+    """Find a text that is cut off in a sentence: without a full stop, unlike the source, and not after a phrase."""
     text = output.rstrip()
     if ends(text) or not ends(source):
         return None
@@ -327,25 +296,24 @@ def _unfinished(source: str, output: str) -> tuple[int, int] | None:
 
 
 def ends(text: str) -> bool:
-    """Whether a text ends as a sentence does."""
+    """Return whether a text ends like a sentence."""
     return _ENDS.search(text) is not None
 
 
 def _stops_short(source: str, text: str, last: str) -> bool:
-    """Whether no text ends so: far short of its source, on a small word, inside a word, or where the source goes on."""
+    """Return whether a text ends far short of its source, on a small word, in a word, or where the source goes on."""
     if last.lower() in _NEVER_LAST or len(text.split()) < _SHORT * len(source.split()):
         return True
     words = {word.lower() for word in source.split()}
     if last.lower() not in words and any(word.startswith(last.lower()) for word in words if len(last) < len(word) - 1):
-        return last.lower() not in " ".join(_WORD.findall(source.lower())).split()
+        return last.lower() not in _normalise(source).split()
     tail = " ".join(text.split()[-3:])
     at = source.find(tail) if len(tail.split()) == 3 else -1
     return at >= 0 and re.match(r" [a-z]", source[at + len(tail) :]) is not None
 
 
-@_check("line-breaks")
-def _broken(source: str, output: str) -> tuple[int, int] | None:
-    """Line breaks inside, where the source has none."""
+def _find_line_break(source: str, output: str) -> tuple[int, int] | None:
+    """Find a line break inside, unless the source has one."""
     at = output.strip().find("\n")
     if at < 0 or "\n" in source.strip():
         return None
@@ -353,52 +321,64 @@ def _broken(source: str, output: str) -> tuple[int, int] | None:
     return at, at + 1
 
 
+CHECKS: dict[str, Check] = {
+    "preamble": partial(_match_patterns, code="preamble"),
+    "sign-off": partial(_match_patterns, code="sign-off"),
+    "refusal": partial(_match_patterns, code="refusal"),
+    "markdown": partial(_match_patterns, code="markdown"),
+    "wrapper": _find_wrapper,
+    "prompt-leak": partial(_match_patterns, code="prompt-leak"),
+    "several-answers": partial(_match_patterns, code="several-answers"),
+    "broken": _find_broken,
+    "repetition": _find_repetition,
+    "blow-up": _find_blow_up,
+    "unfinished": _find_unfinished,
+    "line-breaks": _find_line_break,
+}
+
+
 def excerpt(text: str, start: int, stop: int, *, blank: str = "⏎") -> str:
-    """The words of a span, shortened for a message; ``blank`` where it has none."""
+    """Return the words of a span, shortened for a message; ``blank`` if it has none."""
     words = " ".join(text[start:stop].split()) or blank
     return words if len(words) <= 60 else f"{words[:40]}…{words[-15:]}"
 
 
-def mended(output: str, *, source: str = "") -> tuple[str, list[Fault]]:
-    """The output without what was put around it, and what was taken away; other faults need another answer.
+def repair(output: str, *, source: str = "") -> tuple[str, list[Fault]]:
+    """Return the output without the text around the answer, and the faults removed; others need a new answer.
 
-    >>> mended("Sure! Here is a simpler version: **The dog ran.**")[0]
+    >>> repair("Sure! Here is a simpler version: **The dog ran.**")[0]
     'The dog ran.'
     """
-    taken: list[Fault] = []
-    for _ in range(6):  # One wrapper may hold another.
+    removed: list[Fault] = []
+    for _ in range(6):  # One wrapper may contain another.
         before = output
-        for code, mend in _MENDS:
+        for code, repair in _REPAIRS.items():
             fault = next((fault for fault in faults(source, output) if fault.code == code), None)
-            if fault is not None and (after := mend(output)) not in ("", output):
-                taken.append(fault)
+            if fault is not None and (after := repair(output)) not in ("", output):
+                removed.append(fault)
                 output = after
         if output == before:
             break
-    return output, taken
+    return output, removed
 
 
-def _without(code: str) -> Callable[[str], str]:
-    def mend(output: str) -> str:
-        for pattern in patterns(code):
-            output = pattern.sub(" ", output, count=1)
-        return output.strip()
-
-    return mend
+def _remove_preamble(output: str) -> str:
+    for pattern in patterns("preamble"):
+        output = pattern.sub(" ", output, count=1)
+    return output.strip()
 
 
-def _kept_end(output: str) -> str:
-    """A sign-off goes; the full stop before it stays."""
+def _remove_sign_off(output: str) -> str:
+    """Remove a sign-off, but not the full stop before it."""
     for pattern in patterns("sign-off"):
-        match = pattern.search(output)
-        if match:
+        if match := pattern.search(output):
             end = match.group()[0]
             output = output[: match.start()] + (end if end in ".!?)" else "")
     return output.strip()
 
 
-def _unmarked(output: str) -> str:
-    """Markdown without its marks; the words stay."""
+def _remove_markdown(output: str) -> str:
+    """Remove the marks of Markdown, but not the words."""
     output = re.sub(r"```\w*\n?", "", output)
     output = re.sub(r"\[([^\]\n]+)\]\(https?:[^)\s]+\)", r"\1", output)
     output = re.sub(r"(?m)^\s*(?:#{1,6}|[-*•>])\s+", "", output)
@@ -406,18 +386,18 @@ def _unmarked(output: str) -> str:
     return re.sub(r"(\*\*|__|\*|`)(?=\S)([^*_`\n]+?)\1", r"\2", output).strip()
 
 
-def _unwrapped(output: str) -> str:
+def _unwrap(output: str) -> str:
     text = output.strip()
     if text[0] in "{[":
-        answer = _answer(text)
+        answer = _find_answer(text)
         return answer if answer is not None else output
     if _QUOTED.get(text[0]) == text[-1]:
         return text[1:-1].strip()
     return re.sub(r"</?\w+\b[^>\n]{0,40}/?>|<\?xml[^>]*>", " ", text).strip()
 
 
-def _answer(text: str) -> str | None:
-    """The one answer in JSON: under a usual name, or the only text in it."""
+def _find_answer(text: str) -> str | None:
+    """Return the answer in JSON: the text under a usual key, or the only text."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -431,14 +411,10 @@ def _answer(text: str) -> str | None:
     return strings[0] if len(strings) == 1 else None
 
 
-def _joined(output: str) -> str:
-    return " ".join(output.split())
-
-
-_MENDS: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("wrapper", _unwrapped),
-    ("preamble", _without("preamble")),
-    ("sign-off", _kept_end),
-    ("markdown", _unmarked),
-    ("line-breaks", _joined),
-)
+_REPAIRS: dict[str, Callable[[str], str]] = {
+    "wrapper": _unwrap,
+    "preamble": _remove_preamble,
+    "sign-off": _remove_sign_off,
+    "markdown": _remove_markdown,
+    "line-breaks": lambda output: " ".join(output.split()),
+}

@@ -348,7 +348,7 @@ page.later(() => {
   };
   const show = () => {
     if (!state.items.length) {
-      detail.replaceChildren(make("p", "empty", "No item fits. Take a filter away or search for something else."));
+      detail.replaceChildren(make("p", "empty", "No item matches. Remove a filter or search for something else."));
       return;
     }
     const i = state.items[state.chosen];

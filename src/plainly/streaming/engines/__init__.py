@@ -1,14 +1,14 @@
-"""Where work is done: in this process, in many on this machine, or on a Ray cluster. The results are the same.
+"""Engines that run work in this process, in many on this machine, or on a Ray cluster, with the same results.
 
-An engine takes work (something that can be called with a task) and tasks, and gives back each task's result with its
-number, in whatever order they are done. A worker that dies is replaced and its task done again.
+An engine takes work (a callable) and tasks, and yields each task's number and result in the order in which they are
+done. A worker that dies is replaced and its task done again.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 from plainly.core.errors import BadInput, UnknownName
-from plainly.core.machine import cores
+from plainly.core.limits import cores
 from plainly.core.progress import Tell, ignore_progress
 
 __all__ = ["NAMES", "Engine", "Tell", "Work", "engine", "ignore_progress", "needs_gpu"]
@@ -22,27 +22,27 @@ NAMES = ("auto", "memory", "local", "ray")
 
 
 class Work(Protocol[Task_co, Result_co]):
-    """What a worker does with a task. It is sent to each worker once, and may keep what is costly to load."""
+    """The function that a worker applies to each task. It is sent to each worker once, and may keep loaded models."""
 
     def __call__(self, task: Task_co, tell: Tell) -> Result_co:
-        """The result; ``tell`` takes how much was done since it was last called, for the progress bar."""
+        """Return the result; ``tell`` takes the amount of work done since its last call, for the progress bar."""
         ...
 
 
 class Engine(Protocol):
-    """A place where work is done."""
+    """An object that applies work to tasks."""
 
     name: str
 
     def run(
         self, work: Work[Task, Result], tasks: Sequence[Task], *, tell: Tell = ..., gpus: float = ...
     ) -> Iterator[tuple[int, Result]]:
-        """Every task's number and result, as they are done. ``gpus`` is how many a worker needs, or what share."""
+        """Yield every task's number and result. ``gpus`` is the number that a worker needs, or the share of one."""
         ...
 
 
 def engine(name: str = "local", *, processes: int | None = None, address: str | None = None) -> Engine:
-    """The engine of that name; ``processes`` is how many workers it may use (all cores, all of a cluster's CPUs).
+    """Return the engine of that name; ``processes`` limits its workers (default: all cores, or CPUs of a cluster).
 
     ``memory`` works in this process, ``local`` (or ``auto``) in many on this machine, ``ray`` on a cluster.
     """
@@ -62,5 +62,5 @@ def engine(name: str = "local", *, processes: int | None = None, address: str | 
 
 
 def needs_gpu(metrics: Sequence[Any]) -> bool:
-    """Whether a metric runs a model that a GPU makes faster: learned metrics say so themselves."""
+    """Return whether a metric runs a model that a GPU makes faster."""
     return any(metric.gpu for metric in metrics)

@@ -1,6 +1,6 @@
-"""All cores of one machine. A worker that is killed is replaced and its task done again, so nothing is lost.
+"""An engine for all cores of one machine. A worker that is killed is replaced and its task done again.
 
-Python's own pools give up when a worker dies; on a run of hours somebody's memory killer will pick one.
+Python's own pools give up when a worker dies; in a run of hours the operating system may kill one for its memory.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from plainly.core.errors import BadInput, PlainlyError
 from plainly.streaming.engines import Result, Task, Tell, Work, ignore_progress
 
 _SECONDS = 5.0  # that a worker has to end by itself
-# A task that ends its process this often is not unlucky: it needs more memory than there is, or meets a fault.
+# A task whose process ends this often needs more memory than there is, or causes a crash.
 _ATTEMPTS = 3
 _FEWER = "If memory was short, use fewer: processes="
 
@@ -41,8 +41,9 @@ class LocalEngine:
             for number, task in enumerate(tasks):
                 yield number, work(task, tell)
             return
-        pool = _Pool(work, min(self.processes, len(tasks)))
+        pool = _Pool(work)
         try:
+            pool.start(min(self.processes, len(tasks)))
             yield from pool.run(tasks, tell)
         finally:
             pool.close()
@@ -53,27 +54,25 @@ class _Worker:
     process: Any
     pipe: Connection
     task: int | None = None
-    told: int = 0  # what it said of a task that it may yet not finish
+    progress: int = 0  # reported on its current task
 
 
 class _Pool:
-    def __init__(self, work: Any, size: int) -> None:
+    def __init__(self, work: Any) -> None:
         # Fresh processes: forking one that has threads (a progress bar, a BLAS) may lock up.
         self._context = multiprocessing.get_context("spawn")
         try:
             self._work = pickle.dumps(work)
-        except Exception as error:  # whatever the objects of others raise
+        except Exception as error:  # objects of users may raise anything
             raise BadInput(
-                f"What is to be done cannot be sent to another process ({error}). Define metrics and attacks of your "
-                f"own in a module, or use one process (processes=1)."
+                f"The work cannot be sent to another process ({error}). Define your own metrics and attacks in a "
+                "module, or use one process (processes=1)."
             ) from error
         self._workers: list[_Worker] = []
-        try:
-            for _ in range(size):
-                self._workers.append(self._start())
-        except BaseException:  # stopped while workers were starting
-            self.close()
-            raise
+
+    def start(self, size: int) -> None:
+        for _ in range(size):
+            self._workers.append(self._start_worker())
 
     def run(self, tasks: Sequence[Any], tell: Tell) -> Iterator[tuple[int, Any]]:
         waiting = deque(range(len(tasks)))
@@ -81,7 +80,7 @@ class _Pool:
         while waiting or any(worker.task is not None for worker in self._workers):
             for worker in self._workers:
                 if worker.task is None and waiting:
-                    self._give(worker, waiting.popleft(), tasks)
+                    self._assign(worker, waiting.popleft(), tasks)
             busy = {worker.pipe: worker for worker in self._workers if worker.task is not None}
             for ready in wait(list(busy)):
                 worker = busy[ready]  # type: ignore[index]
@@ -90,7 +89,7 @@ class _Pool:
                 except (EOFError, OSError):
                     number = self._replace(worker)
                     deaths[number] += 1
-                    tell(-worker.told)
+                    tell(-worker.progress)
                     if deaths[number] == _ATTEMPTS:
                         raise PlainlyError(
                             f"The process that worked on part {number + 1} ended {_ATTEMPTS} times (exit status "
@@ -99,16 +98,15 @@ class _Pool:
                     waiting.appendleft(number)
                     continue
                 if kind == "told":
-                    worker.told += value
+                    worker.progress += value
                     tell(value)
                 elif kind == "error":
                     raise value
                 else:
-                    finished, worker.task, worker.told = worker.task, None, 0
+                    number, worker.task, worker.progress = worker.task, None, 0  # type: ignore[assignment]
                     if waiting:  # before the result is unpacked, so that the worker need not wait for that
-                        self._give(worker, waiting.popleft(), tasks)
-                    if finished is not None:
-                        yield finished, pickle.loads(value)
+                        self._assign(worker, waiting.popleft(), tasks)
+                    yield number, pickle.loads(value)
 
     def close(self) -> None:
         for worker in self._workers:
@@ -120,15 +118,15 @@ class _Pool:
                 worker.process.kill()
                 worker.process.join()
 
-    def _give(self, worker: _Worker, number: int, tasks: Sequence[Any]) -> None:
-        worker.task, worker.told = number, 0
-        with contextlib.suppress(OSError):  # it has died: found out when its answer is waited for
+    def _assign(self, worker: _Worker, number: int, tasks: Sequence[Any]) -> None:
+        worker.task, worker.progress = number, 0
+        with contextlib.suppress(OSError):  # it has died, which is noticed when its result is awaited
             worker.pipe.send(tasks[number])
 
-    def _start(self) -> _Worker:
+    def _start_worker(self) -> _Worker:
         here, there = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(there, self._work), daemon=True)
-        with _interrupts_held():
+        with _interrupts_blocked():
             process.start()
         there.close()
         return _Worker(process, here)
@@ -136,16 +134,15 @@ class _Pool:
     def _replace(self, worker: _Worker) -> int:
         worker.process.join()
         worker.pipe.close()
-        place = self._workers.index(worker)
-        self._workers[place] = self._start()
+        self._workers[self._workers.index(worker)] = self._start_worker()
         if worker.task is None:
-            raise RuntimeError("A worker was waited for that had no task.")
+            raise RuntimeError("A worker without a task ended.")
         return worker.task
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C waits; a process that is started meanwhile never sees it, not even before it has come to ``_serve``."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C; a process started meanwhile does not receive it, not even before it runs ``_serve``."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -157,7 +154,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def _watch(parent: Any) -> None:
-    """End this process when its parent is gone, however that went, and the programs that it runs with it."""
+    """End this process, and the programs that it runs, when its parent is gone."""
     parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_SECONDS)
@@ -165,14 +162,14 @@ def _watch(parent: Any) -> None:
 
 
 def _leave(number: int, frame: object) -> None:
-    sys.unraisablehook = lambda _: None  # the signal may come while something is being deleted
+    sys.unraisablehook = lambda _: None  # the signal may arrive while an object is deleted
     sys.exit(128 + number)
 
 
 def _serve(pipe: Connection, pickled: bytes) -> None:
-    """A worker's life: receive a task, do it, send the result; until the pipe closes or the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that decides what to keep
-    signal.signal(signal.SIGTERM, _leave)  # so that programs which it runs end as well
+    """Receive tasks, do them and send the results, until the pipe closes or the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
+    signal.signal(signal.SIGTERM, _leave)  # so that the programs it runs end, too
     if (parent := multiprocessing.parent_process()) is not None:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     work = pickle.loads(pickled)

@@ -1,7 +1,7 @@
-"""A Ray cluster, or Ray on this machine: Ray Data hands the parts of a corpus to actors and restarts those that die.
+"""An engine for a Ray cluster, or Ray on this machine: actors take the parts of a corpus; those that die are restarted.
 
 An actor keeps its work from part to part, so that a learned metric loads its model once. Actors read their parts
-themselves: text does not travel through the cluster, only file names do on the way there and sums on the way back.
+themselves: only file names and sums are sent over the network, not texts.
 """
 
 import contextlib
@@ -12,30 +12,30 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from plainly.core.errors import BadInput, needing
+from plainly.core.errors import BadInput, require_package
 from plainly.streaming.engines import Result, Task, Tell, Work, ignore_progress
 
 
 class RayEngine:
-    """Workers are actors of a Ray Data pipeline; without an address, Ray is started here and stopped afterwards."""
+    """An engine whose workers are actors of a Ray Data pipeline; without an address, Ray is started here."""
 
     name = "ray"
 
-    def __init__(self, *, address: str | None = None, workers: int | None = None, store: int | None = None) -> None:
-        self.address, self.workers, self.store = address, workers, store
+    def __init__(self, *, address: str | None = None, workers: int | None = None) -> None:
+        self.address, self.workers = address, workers
 
     def run(
         self, work: Work[Task, Result], tasks: Sequence[Task], *, tell: Tell = ignore_progress, gpus: float = 0.0
     ) -> Iterator[tuple[int, Result]]:
         os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
-        # Otherwise Ray gives every worker the environment manager that started this process, and packs the folder.
+        # Otherwise Ray starts every worker with the environment manager of this process, and uploads the folder.
         os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-        # By default Ray reports its use to its makers.
+        # By default Ray sends usage statistics.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        with needing("the engine ray", package="ray", extra="ray"):
+        with require_package("the engine ray", package="ray", extra="ray"):
             import ray
             import ray.data
-        with _results_alone_on_stdout():
+        with _stdout_to_stderr():
             started = self._start(ray)
             try:
                 yield from self._results(ray, work, tasks, tell, gpus)
@@ -51,8 +51,6 @@ class RayEngine:
             options["address"] = self.address
         else:
             options |= {"num_cpus": self.workers, "include_dashboard": False, "address": "local"}
-            if self.store is not None:
-                options["object_store_memory"] = self.store
         try:
             ray.init(**options)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
@@ -69,11 +67,11 @@ class RayEngine:
         most = int(resources["GPU"] / gpus) if gpus else int(resources.get("CPU", 1))
         workers = max(1, min(most, len(tasks), self.workers or most))
         items = [{"number": number, "task": pickle.dumps(task)} for number, task in enumerate(tasks)]
-        # One row a block: a block is what is done again when an actor dies, and what is handed out next.
+        # One row a block: blocks are scheduled, and repeated when an actor dies.
         parts = ray.data.from_items(items, override_num_blocks=len(items))
         done = parts.map_batches(
             _Actor,
-            # By value where it must be: a metric of one's own may be defined in a script or notebook.
+            # By value, since a user's metric may be defined in a script or notebook.
             fn_constructor_args=(ray.cloudpickle.dumps(work),),
             batch_size=1,
             batch_format="numpy",
@@ -90,11 +88,11 @@ class RayEngine:
 
 
 @contextlib.contextmanager
-def _results_alone_on_stdout() -> Iterator[None]:
-    """Whatever Ray, its C++ parts or its children write to standard output goes to standard error meanwhile."""
+def _stdout_to_stderr() -> Iterator[None]:
+    """Redirect what Ray, its C++ parts and its children write to standard output to standard error."""
     try:
         sys.stdout.flush()
-        kept = os.dup(1)
+        stdout = os.dup(1)
         os.dup2(2, 1)
     except (OSError, ValueError, AttributeError):  # a notebook or a server without such streams
         yield
@@ -102,12 +100,12 @@ def _results_alone_on_stdout() -> Iterator[None]:
     try:
         yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 class _Actor:
-    """What lives on a worker: the work, called with one task after the other."""
+    """The work on a worker, called with one task after the other."""
 
     def __init__(self, work: bytes) -> None:
         self._work = pickle.loads(work)
@@ -117,11 +115,11 @@ class _Actor:
 
         from plainly.core.errors import PlainlyError
 
-        told: list[int] = []
+        reported: list[int] = []
         try:
-            answer: tuple[str, Any] = ("done", self._work(pickle.loads(batch["task"][0]), told.append))
-        except PlainlyError as error:  # ours to raise again; retrying would not help
+            answer: tuple[str, Any] = ("done", self._work(pickle.loads(batch["task"][0]), reported.append))
+        except PlainlyError as error:  # raised again by the caller; retrying would not help
             answer = ("error", BadInput(*error.args))
         packed = np.empty(1, dtype=object)
         packed[0] = pickle.dumps(answer)
-        return {"number": batch["number"], "told": np.array([sum(told)]), "result": packed}
+        return {"number": batch["number"], "told": np.array([sum(reported)]), "result": packed}

@@ -1,6 +1,6 @@
-"""What is known of each language: sentence ends, words, syllables, readability formulas. A language is a file here.
+"""Data for each language: sentence ends, words, syllables, readability formulas. A language is a file here.
 
-To add the next one, write its file beside the others and the tests say what is missing.
+To add one, write its file beside the others; the tests report what is missing.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ CODES: tuple[str, ...] = ("en", *sorted({path.stem for path in _FILES} - {"en"})
 
 @dataclass(frozen=True)
 class ReadabilityFormula:
-    """A linear formula over what is counted in a text: a constant, and a coefficient for each quantity."""
+    """A linear formula over counts of a text: a constant, and a coefficient for each quantity."""
 
     name: str
     title: str
@@ -31,20 +31,20 @@ class ReadabilityFormula:
 
 @dataclass(frozen=True)
 class Language:
-    """One language; the tables are as its file has them."""
+    """One language; the tables are those of its file."""
 
     code: str
     name: str
     sentences: Mapping[str, Any]
-    elisions: tuple[str, ...]  # what is a word of its own before an apostrophe: l'homme
+    elisions: tuple[str, ...]  # words that are written before an apostrophe: l'homme
     syllables: Mapping[str, Any]
-    formulas: Mapping[str, ReadabilityFormula]  # the first is the one that is taken where none is named
+    formulas: Mapping[str, ReadabilityFormula]  # the first is the default
     limits: str
 
 
 @cache
 def language(code: str) -> Language:
-    """The language with this code, or an error that names those that there are."""
+    """Return the language with this code; raise an error that lists all codes if there is none."""
     if code not in CODES:
         raise BadSpec(f"language={code!r} is not known.{did_you_mean(code, CODES)} It may be: {', '.join(CODES)}")
     table = read_shipped(__file__, f"{code}.toml")
@@ -61,6 +61,6 @@ def language(code: str) -> Language:
 
 
 def _formula(name: str, entry: Mapping[str, Any]) -> ReadabilityFormula:
-    known = ("title", "source", "better", "scale", "constant")
-    coefficients = {quantity: float(value) for quantity, value in entry.items() if quantity not in known}
-    return ReadabilityFormula(name, coefficients=coefficients, **{key: entry[key] for key in known})
+    fields = ("title", "source", "better", "scale", "constant")
+    coefficients = {quantity: float(value) for quantity, value in entry.items() if quantity not in fields}
+    return ReadabilityFormula(name, coefficients=coefficients, **{key: entry[key] for key in fields})

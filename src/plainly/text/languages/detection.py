@@ -1,7 +1,7 @@
-"""Which language is a text in? An answer where there is evidence, and "cannot tell" (None) where there is not.
+"""Detection of the language of a text; None where there is too little evidence.
 
-English shows itself by small words; anything else is decided by py3langid, a naive Bayes classifier over n-grams of
-bytes, if its probability is at least ``CERTAIN`` and names do not decide. Measured in docs/languages.md.
+English is recognised by its small words; the rest is decided by py3langid, a naive Bayes classifier over n-grams of
+bytes, if its probability is at least ``CERTAIN`` and does not rest on names. Measured in docs/languages.md.
 """
 
 import re
@@ -13,33 +13,33 @@ from typing import Any
 from plainly.core.errors import UnknownName
 from plainly.core.files import read_shipped
 
-_KNOWN = read_shipped(__file__, "detection.toml")
-NAMES: dict[str, str] = _KNOWN["names"]
-CERTAIN: float = _KNOWN["certain"]
-_SHORTEST: int = _KNOWN["shortest"]
-_ENGLISH = frozenset(_KNOWN["english"].split())
-_FOREIGN = frozenset(_KNOWN["foreign"].split()) - _ENGLISH
+_DATA = read_shipped(__file__, "detection.toml")
+NAMES: dict[str, str] = _DATA["names"]
+CERTAIN: float = _DATA["certain"]
+_SHORTEST: int = _DATA["shortest"]
+_ENGLISH = frozenset(_DATA["english"].split())
+_FOREIGN = frozenset(_DATA["foreign"].split()) - _ENGLISH
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
-_NAMES = 0.4  # a text with fewer words than this without a capital is a list of names
-_LONGEST = 600  # characters; more adds nothing but time
+_NAMES = 0.4  # a text in which a smaller share of the words has no capital is a list of names
+_LONGEST = 600  # characters; more would only take longer
 
 
 def check(code: str) -> str:
-    """The code of a language that is known, or an error."""
+    """Return the code if there is such a language, otherwise raise an error."""
     if code not in NAMES:
         raise UnknownName("language", code, NAMES, see="plainly score --help")
     return code
 
 
-def named(code: str) -> str:
-    """The English name of a language."""
+def language_name(code: str) -> str:
+    """Return the English name of a language."""
     return NAMES.get(code, code)
 
 
-@lru_cache(maxsize=20_000)  # several questions ask about the same texts
+@lru_cache(maxsize=20_000)  # several analyses look at the same texts
 def detect(text: str) -> str | None:
-    """The code of the language that a text is in, or None where nobody can tell.
+    """Return the code of the language that a text is in, or None where it cannot be detected.
 
     >>> [detect(text) for text in ("Wir gehen heute nicht in die Schule.", "No offense. No defense.", "It rained.")]
     ['de', None, None]
@@ -52,22 +52,22 @@ def detect(text: str) -> str | None:
     enough = english >= max(2, len(words) / 6)
     if (enough and english > foreign) or (english and not foreign and (enough or text.isascii())):
         return "en"
-    code = _classified(text)
+    code = _classify(text)
     return code if code == "en" or english < 2 else None
 
 
-def tally(texts: Sequence[str]) -> tuple[list[str | None], str | None]:
-    """The language of each text, and the one that most of those have that can be told; None where too few can."""
+def detect_all(texts: Sequence[str]) -> tuple[list[str | None], str | None]:
+    """Return the language of each text, and that of most texts whose language was detected (None if there is none)."""
     languages = [detect(text) for text in texts]
     counts = Counter(code for code in languages if code is not None)
     if not counts:
         return languages, detect(" ".join(texts)[:_LONGEST])
-    (first, most), *_ = counts.most_common(1)
+    first, most = counts.most_common(1)[0]
     return languages, first if 2 * most > counts.total() else None
 
 
-def _classified(text: str) -> str | None:
-    """The detector's answer where it is certain, and the same without names, which come from anywhere."""
+def _classify(text: str) -> str | None:
+    """Return the detector's answer where it is certain, and the same without names, which may be in any language."""
     code, probability = _detector().classify(text)
     if probability < CERTAIN:
         return None
@@ -75,8 +75,8 @@ def _classified(text: str) -> str | None:
         return "en"
     words = text.split()
     rest = [word for word in words if not word[:1].isupper()]
-    named_only = len(rest) < _NAMES * len(words)
-    return str(code) if not named_only and _detector().classify(" ".join(rest))[0] == code else None
+    is_names = len(rest) < _NAMES * len(words)
+    return str(code) if not is_names and _detector().classify(" ".join(rest))[0] == code else None
 
 
 @cache

@@ -1,1 +1,0 @@
-"""Experiment grids: systems × test sets × metrics × seeds from one file."""
