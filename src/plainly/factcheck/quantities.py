@@ -6,11 +6,14 @@ variant of it (rounded, converted, less exact, computed), changed, or new.
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
 
 from plainly.factcheck.reading import FactFinding, MatchedPair, ReadText, Span, vocabulary
 from plainly.text.lexicon import KIND
@@ -281,13 +284,13 @@ def check_amounts(pair: MatchedPair) -> Iterator[FactFinding]:
     sources, outputs = quantities(pair.source.text), quantities(pair.output.text)
     if not outputs:
         return
-    by_value = _SortedValues([quantity.value for quantity in sources])
+    values = np.array([quantity.value for quantity in sources])
     equals: dict[tuple[str, float, str], list[Quantity]] = {}
     open_outputs = []
     for quantity in outputs:
         key = quantity.kind, quantity.value, quantity.text
         if key not in equals:
-            candidates = (sources[at] for at in by_value.find_near(*_possible_values(quantity)))
+            candidates = (sources[at] for at in _find_near(values, *_possible_values(quantity)))
             equals[key] = [other for other in candidates if _is_equal(quantity, other)]
         if equals[key]:
             yield from _check_equal(pair, quantity, equals[key])
@@ -304,21 +307,11 @@ def check_amounts(pair: MatchedPair) -> Iterator[FactFinding]:
     yield from _find_exchanges(pair, sources, outputs)
 
 
-class _SortedValues:
-    """Sorted values with fast search, so that time is not quadratic in the numbers of a long text."""
-
-    def __init__(self, values: Sequence[float]):
-        self.order = sorted(range(len(values)), key=values.__getitem__)
-        self.values = [values[at] for at in self.order]
-
-    def find_near(self, *values: float) -> list[int]:
-        """Return the positions of all values that may equal one of these, in the order of the text."""
-        places: set[int] = set()
-        for value in values:
-            margin = 2 * _EXACT * max(abs(value), 1e-9)
-            start, end = bisect_left(self.values, value - margin), bisect_right(self.values, value + margin)
-            places.update(self.order[start:end])
-        return sorted(places)
+def _find_near(values: npt.NDArray[np.float64], *targets: float) -> list[int]:
+    """Return the positions of all values that may equal one of the targets: fast also for the numbers of a long text."""
+    with np.errstate(invalid="ignore"):  # infinity: a number of hundreds of digits
+        is_near = [np.abs(values - target) <= 2 * _EXACT * max(abs(target), 1e-9) for target in targets]
+    return [int(at) for at in np.flatnonzero(np.any(is_near, axis=0))]
 
 
 def _possible_values(quantity: Quantity) -> tuple[float, ...]:
@@ -511,7 +504,7 @@ def _find_exchanges(
     things: dict[str, list[Quantity]] = {}
     for quantity in counts:
         things.setdefault(_counted_stem(pair.source, quantity), []).append(quantity)
-    by_amount = _SortedValues([quantity.amount for quantity in counts])
+    amounts = np.array([quantity.amount for quantity in counts])
     exchanges = []
     for quantity in outputs:
         thing = _counted_stem(pair.output, quantity) if quantity.kind == "count" else ""
@@ -521,7 +514,7 @@ def _find_exchanges(
             and not _is_close(candidates[0].amount, quantity.amount)
             and not _is_rounded(candidates[0], quantity)
         ):
-            near = (counts[at] for at in by_amount.find_near(quantity.amount))
+            near = (counts[at] for at in _find_near(amounts, quantity.amount))
             elsewhere = next((other for other in near if _is_close(other.amount, quantity.amount)), candidates[0])
             if elsewhere is not candidates[0]:
                 exchanges.append((candidates[0], quantity))

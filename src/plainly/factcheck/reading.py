@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -20,66 +20,35 @@ from plainly.text.parse import DEFAULT_MODEL, Parser, code
 from plainly.text.word_alignment import align, pieces, runs
 
 Span = tuple[int, int]
+Spans = tuple[Span, ...]
 Effect = Literal["changed", "flipped", "added", "lost", "harmless"]
 EFFECTS: tuple[Effect, ...] = ("changed", "flipped", "added", "lost", "harmless")
 HARMS: tuple[Effect, ...] = ("changed", "flipped", "added")
 SURE = 0.5  # the confidence from which a finding is probable; an output with one that harms is not faithful
 
-# One sentence for each kind of finding; "other" for the rest.
+# The sentence for a finding, by its effect, or by its effect and kind.
 _MESSAGES = {
-    "changed": {
-        "number": "The number changed: “{source}” became “{output}”.",
-        "quantity": "The amount changed: “{source}” became “{output}”.",
-        "date": "The date changed: “{source}” became “{output}”.",
-        "unit": "The unit changed: “{source}” became “{output}”.",
-        "name": "The name changed: “{source}” became “{output}”.",
-        "person": "The person changed: “{source}” became “{output}”.",
-        "other": "“{source}” became “{output}”.",
-    },
-    "flipped": {
-        "polarity": "The statement was reversed: “{source}” became “{output}”.",
-        "modality": "The degree of certainty or obligation changed: “{source}” became “{output}”.",
-        "cause": "Cause and effect were swapped: “{source}” became “{output}”.",
-        "comparison": "The comparison was reversed: “{source}” became “{output}”.",
-        "order": "The order or direction was reversed: “{source}” became “{output}”.",
-        "roles": "Subject and object were swapped: “{source}” became “{output}”.",
-        "other": "“{source}” was reversed and became “{output}”.",
-    },
-    "added": {
-        "number": "The number “{output}” is not in the source.",
-        "quantity": "The amount “{output}” is not in the source.",
-        "date": "The date “{output}” is not in the source.",
-        "name": "The name “{output}” is not in the source.",
-        "claim": "The source does not say “{output}”.",
-        "other": "“{output}” is not in the source.",
-    },
-    "lost": {"claim": "The output does not say “{source}”.", "other": "“{source}” is not in the output."},
-    "harmless": {
-        "notation": "The same value in another notation: “{source}” and “{output}”.",
-        "rounding": "Rounded: “{source}” became “{output}”.",
-        "conversion": "Converted to another unit: “{source}” became “{output}”.",
-        "precision": "Less exact, but true: “{source}” became “{output}”.",
-        "arithmetic": "Follows from numbers in the source: “{output}”.",
-        "shortened": "The name is shorter: “{source}” became “{output}”.",
-        "abbreviation": "An abbreviation and its full form: “{source}” and “{output}”.",
-        "spelling": "The name is spelled differently: “{source}” became “{output}”.",
-        "pronoun": "A pronoun and its noun: “{source}” and “{output}”.",
-        "negation": "The same negation in other words: “{source}” became “{output}”.",
-        "modality": "Equally certain or binding, in other words: “{source}” became “{output}”.",
-        "relation": "The same relation from the other side: “{source}” became “{output}”.",
-        "explanation": "An explanation, not a new fact: “{output}”.",
-        "other": "Expressed differently: “{source}” became “{output}”.",
-    },
-    "new": {
-        "polarity": "A negation was added: “{output}”. The source does not deny this.",
-        "modality": "“{output}” was added: the source is less certain or less binding.",
-        "other": "“{output}” is new.",
-    },
-    "gone": {
-        "polarity": "A negation was dropped: “{source}”. The source denies this.",
-        "modality": "“{source}” was dropped: the output says more than the source.",
-        "other": "“{source}” was dropped.",
-    },
+    "changed": "The {kind} changed: “{source}” became “{output}”.",
+    "flipped polarity": "The statement was reversed: “{source}” became “{output}”.",
+    "flipped modality": "The degree of certainty or obligation changed: “{source}” became “{output}”.",
+    "flipped cause": "Cause and effect were swapped: “{source}” became “{output}”.",
+    "flipped comparison": "The comparison was reversed: “{source}” became “{output}”.",
+    "flipped order": "The order or direction was reversed: “{source}” became “{output}”.",
+    "flipped roles": "Subject and object were swapped: “{source}” became “{output}”.",
+    "added": "The {kind} “{output}” is not in the source.",
+    "added claim": "The source does not say “{output}”.",
+    "added negation": "A negation was added: “{output}”. The source does not deny this.",
+    "lost": "The output does not say “{source}”.",
+    "harmless notation": "The same value in another notation: “{source}” and “{output}”.",
+    "harmless rounding": "Rounded: “{source}” became “{output}”.",
+    "harmless conversion": "Converted to another unit: “{source}” became “{output}”.",
+    "harmless precision": "Less exact, but true: “{source}” became “{output}”.",
+    "harmless arithmetic": "Follows from numbers in the source: “{output}”.",
+    "harmless abbreviation": "An abbreviation and its full form: “{source}” and “{output}”.",
+    "harmless spelling": "The name is spelled differently: “{source}” became “{output}”.",
+    "harmless negation": "The same negation in other words: “{source}” became “{output}”.",
+    "harmless relation": "The same relation from the other side: “{source}” became “{output}”.",
+    "harmless explanation": "An explanation, not a new fact: “{output}”.",
 }
 
 CACHE_SIZE = 1024  # texts for which results are cached that several checks need
@@ -176,13 +145,13 @@ class ReadText:
     @cached_property
     def firsts(self) -> frozenset[int]:
         """Words that begin a sentence, a quotation, or the text after a colon, where capitals are uninformative."""
-        firsts, fresh = [], True
+        firsts, is_first = set(), True
         for at, kind_of in enumerate(self.kinds):
-            if kind_of in _MARKS:
-                fresh = fresh or kind_of in (_STOP, _QUOTE) or self.tokens[at] in (":", "(", "-", "–", "—", "*")
-            else:
-                firsts += [at] if fresh else []
-                fresh = False
+            if kind_of in (_STOP, _QUOTE) or (kind_of in _MARKS and self.tokens[at] in (":", "(", "-", "–", "—", "*")):
+                is_first = True
+            elif kind_of not in _MARKS and is_first:
+                firsts.add(at)
+                is_first = False
         return frozenset(firsts)
 
     @cached_property
@@ -190,15 +159,15 @@ class ReadText:
         """The number of the clause of each word."""
         numbers, number, length = [], 0, 0
         for at, lower in enumerate(self.lower):
-            after_mark = at > 0 and self.kinds[at - 1] in (_STOP, _COMMA, _BRACKET)
-            begins = (
-                (at > 0 and self.kinds[at - 1] == _STOP)
+            # A clause has words already where its length is not 0, so there is a word before.
+            begins = length > 0 and (
+                self.kinds[at - 1] == _STOP
                 or self.tokens[at] in ("(", "-LRB-", "–", "—", ";")
-                or (at > 0 and self.tokens[at - 1] in (")", "-RRB-", ";"))
+                or self.tokens[at - 1] in (")", "-RRB-", ";")
                 or (lower in _OPENERS and length > 1)
-                or (after_mark and lower in _AFTER_COMMA and length > 2)
+                or (self.kinds[at - 1] in (_COMMA, _BRACKET) and lower in _AFTER_COMMA and length > 2)
             )
-            if begins and length:
+            if begins:
                 number, length = number + 1, 0
             numbers.append(number)
             length += 1
@@ -240,9 +209,13 @@ class ReadText:
         reach = range(max(first, 0), bisect_left(self.spans, (span[1], 0)))
         return [at for at in reach if self.spans[at][0] < span[1] and self.spans[at][1] > span[0]]
 
-    def join_spans(self, places: Iterable[int]) -> tuple[Span, ...]:
+    def join_spans(self, places: Iterable[int]) -> Spans:
         """Return the spans of some words; adjacent words share one span."""
         return tuple((self.spans[run[0]][0], self.spans[run[-1]][1]) for run in runs(sorted(set(places))))
+
+    def join_texts(self, spans: Spans) -> str:
+        """Return the text of some spans, with an ellipsis between two of them."""
+        return " … ".join(self.text[start:end] for start, end in spans)
 
 
 @dataclass(frozen=True)
@@ -251,8 +224,8 @@ class FactFinding:
 
     effect: Effect
     kind: str
-    source: tuple[Span, ...]
-    output: tuple[Span, ...]
+    source: Spans
+    output: Spans
     source_words: str
     output_words: str
     sure: float
@@ -261,10 +234,11 @@ class FactFinding:
     @property
     def message(self) -> str:
         """One sentence in plain English."""
-        text = _MESSAGES[self.effect].get(self.kind) or _MESSAGES[self.effect]["other"]
-        if self.effect in ("changed", "flipped") and not (self.source_words and self.output_words):
-            text = _MESSAGES["new" if self.output_words else "gone"].get(self.kind) or text
-        return text.format(source=self.source_words, output=self.output_words)
+        is_new_negation = self.effect == "flipped" and not self.source_words
+        key = "added negation" if is_new_negation else f"{self.effect} {self.kind}"
+        kind = "amount" if self.kind == "quantity" else self.kind
+        text = _MESSAGES.get(key) or _MESSAGES[self.effect]
+        return text.format(kind=kind, source=self.source_words, output=self.output_words)
 
     @property
     def harms(self) -> bool:
@@ -291,65 +265,52 @@ class MatchedPair:
     output: ReadText
     forward: Sequence[int]
     backward: Sequence[int]
-    english: bool = True
-    tags: tuple[list[bool], list[bool]] | None = field(default=None, compare=False)  # names, with a parser
+    gaps: tuple[list[int], list[int]]  # for each word of both texts, the number of the gap between words kept in order
+    english: bool
+    tags: tuple[list[bool], list[bool]] | None  # whether each word is a name, if a parser decides
 
     @cached_property
-    def gaps(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """For each word of both texts, the number of the gap between words kept in order."""
-        in_source: list[int] = []
-        in_output: list[int] = []
-        for at, place in enumerate(self.forward):
-            if place > (in_output[-1] if in_output else -1):
-                in_source.append(at)
-                in_output.append(place)
-        source, output = (
-            tuple(bisect_right(anchors, at) for at in range(len(text)))
-            for anchors, text in ((in_source, self.source), (in_output, self.output))
-        )
-        return source, output
+    def reverse(self) -> "MatchedPair":
+        """The same pair with source and output exchanged."""
+        links, tags = (self.backward, self.forward), self.tags and self.tags[::-1]
+        return MatchedPair(self.output, self.source, *links, self.gaps[::-1], self.english, tags)
 
     def finding(
-        self, effect: Effect, what: str, sure: float, source: Iterable[int], output: Iterable[int], weight: float = 1.0
+        self, effect: Effect, kind: str, sure: float, source: Iterable[int], output: Iterable[int], weight: float = 1.0
     ) -> FactFinding:
         """Return a finding at some words of both texts."""
-        return self.span_finding(
-            effect, what, sure, self.source.join_spans(source), self.output.join_spans(output), weight
-        )
+        spans = self.source.join_spans(source), self.output.join_spans(output)
+        return self.span_finding(effect, kind, sure, *spans, weight)
 
     def span_finding(
-        self,
-        effect: Effect,
-        what: str,
-        sure: float,
-        source: tuple[Span, ...],
-        output: tuple[Span, ...],
-        weight: float = 1.0,
+        self, effect: Effect, kind: str, sure: float, source: Spans, output: Spans, weight: float = 1.0
     ) -> FactFinding:
-        """Return a finding at some spans of both texts; an ellipsis stands for the text between two spans."""
-        source_words, output_words = (
-            " … ".join(text.text[start:end] for start, end in spans)
-            for text, spans in ((self.source, source), (self.output, output))
-        )
-        return FactFinding(effect, what, source, output, source_words, output_words, sure, weight)
+        """Return a finding at some spans of both texts."""
+        words = self.source.join_texts(source), self.output.join_texts(output)
+        return FactFinding(effect, kind, source, output, *words, sure, weight)
 
 
 def match_pairs(sources: Sequence[str], outputs: Sequence[str], parser: str = "") -> Iterator[tuple[int, MatchedPair]]:
     """Yield aligned pairs of texts with their numbers, in any order. A ``parser`` decides which words are names."""
-    read: dict[str, ReadText] = {}
-    for text in (*sources, *outputs):
-        if text not in read:
-            read[text] = ReadText.of(text)
+    readings = {text: ReadText.of(text) for text in dict.fromkeys((*sources, *outputs))}
     flags: dict[str, list[bool]] = {}
-    if parser:  # a tagger says which words are names, in place of capital letters
+    if parser:
         names = {code("NNP"), code("NNPS")}
-        parses = _parser(parser).parse([reading.tokens for reading in read.values()])
-        flags = {text: [tag in names for tag in parse.tags] for text, parse in zip(read, parses, strict=True)}
-    pairs = [(read[source], read[output]) for source, output in zip(sources, outputs, strict=True)]
+        parses = _load_parser(parser).parse([reading.tokens for reading in readings.values()])
+        flags = {text: [tag in names for tag in parse.tags] for text, parse in zip(readings, parses, strict=True)}
+    pairs = [(readings[source], readings[output]) for source, output in zip(sources, outputs, strict=True)]
     for number, (forward, backward) in _align_pairs(pairs, Words()):
         source, output = pairs[number]
+        gaps = [0] * len(source), [0] * len(output)
+        last = -1
+        for at, place in enumerate(forward):
+            if place > last:
+                gaps[0][at] = gaps[1][place] = 1
+                last = place
+        counts = list(accumulate(gaps[0])), list(accumulate(gaps[1]))
         tags = (flags[source.text], flags[output.text]) if flags else None
-        yield number, MatchedPair(source, output, forward, backward, source.is_english and output.is_english, tags)
+        is_english = source.is_english and output.is_english
+        yield number, MatchedPair(source, output, forward, backward, counts, is_english, tags)
 
 
 Links = tuple[list[int], list[int]]
@@ -379,5 +340,5 @@ def _align_pairs(pairs: Sequence[tuple[ReadText, ReadText]], words: Words) -> It
 
 
 @lru_cache(maxsize=1)
-def _parser(name: str) -> Parser:
+def _load_parser(name: str) -> Parser:
     return Parser(DEFAULT_MODEL if name == "spacy" else name)

@@ -39,24 +39,21 @@ class Cue:
 def check_polarity(pair: MatchedPair) -> Iterator[FactFinding]:
     """Report negations that were added or dropped."""
     source_cues, output_cues = negations(pair.source), negations(pair.output)
-    pairs, paired = {}, set()
-    for step in (_is_aligned, _has_same_target, _is_in_same_clause, _is_in_same_gap, _are_both_rephrased):
-        for there in output_cues:
-            if there.at in pairs:
-                continue
-            for here in source_cues:
-                if here.at not in paired and step(pair, here, there):
-                    pairs[there.at] = here
-                    paired.add(here.at)
-                    break
+    lost_cues, new_cues = list(source_cues), list(output_cues)  # those without a counterpart
+    for are_counterparts in (_are_aligned, _have_same_target, _are_in_same_clause, _are_in_same_gap, _are_rephrased):
+        for there in tuple(new_cues):
+            counterpart = next((here for here in lost_cues if are_counterparts(pair, here, there)), None)
+            if counterpart is not None:
+                lost_cues.remove(counterpart)
+                new_cues.remove(there)
     denied_stems = {pair.source.stems[cue.target] for cue in source_cues if cue.target >= 0 and not cue.hidden}
-    for there in output_cues:
+    for there in new_cues:
         is_repeated = there.target >= 0 and pair.output.stems[there.target] in denied_stems  # denied a second time
-        if there.at not in pairs and not there.hidden and not is_repeated:
+        if not there.hidden and not is_repeated:
             yield from _check_new_negation(pair, there)
-    for here in source_cues:
-        is_continued = pair.source.lower[here.at] == "nor" and any(not there.hidden for there in output_cues)
-        if here.at not in paired and not is_continued:
+    output_denies = not all(there.hidden for there in output_cues)
+    for here in lost_cues:
+        if not (output_denies and pair.source.lower[here.at] == "nor"):
             yield from _check_lost_negation(pair, here, output_cues)
     yield from _check_prefixes(pair)
     output = pair.output
@@ -66,10 +63,8 @@ def check_polarity(pair: MatchedPair) -> Iterator[FactFinding]:
             yield pair.finding("flipped", "polarity", 0.8, [link], [at, at + 1])
     # "It does have": a verb stressed as if something had been denied, where the source denied something.
     source_words = zip(pair.source.lower, pair.forward, strict=True)
-    source_denies = any(here.at not in paired for here in source_cues) or any(
-        link < 0 and _is_negative(lower) for lower, link in source_words
-    )
-    if "?" in output.tokens or not source_denies or not all(cue.hidden for cue in output_cues):
+    source_denies = bool(lost_cues) or any(link < 0 and _is_negative(lower) for lower, link in source_words)
+    if "?" in output.tokens or output_denies or not source_denies:
         return
     for at, lower in enumerate(output.lower[:-1]):
         is_stressed = lower in ("do", "does", "did") and pair.backward[at] < 0 and at not in output.firsts
@@ -94,12 +89,12 @@ def _is_denial(lower: str) -> bool:
 def _is_empty_denial(reading: ReadText, at: int) -> bool:
     """Return whether a negation word negates nothing: "not only", "whether or not", "No. 5"."""
     word, before = reading.lower[at], reading.lower[at - 1] if at else ""
-    following, large = "", False
+    following, is_before_capital = "", False
     if at + 1 < len(reading):
-        following, large = reading.lower[at + 1], not reading.tokens[at + 1][0].islower()
+        following, is_before_capital = reading.lower[at + 1], not reading.tokens[at + 1][0].islower()
     return (
         (word in ("no", "no.") and (following[:1].isdigit() or following in (".", "#", "“", '"')))
-        or (reading.tokens[at][0].isupper() and at not in reading.firsts and large)  # in a title
+        or (reading.tokens[at][0].isupper() and at not in reading.firsts and is_before_capital)  # in a title
         or (word == "no" and following in cue_words("empty_after_no"))
         or (following in cue_words("empty_before_than") and reading.lower[at + 2 : at + 3] == ("than",))
         or following in cue_words("empty_after")
@@ -123,7 +118,7 @@ def _find_target(reading: ReadText, at: int) -> int:
     return before[-1] if before and reading.clauses[before[-1]] == reading.clauses[at] else -1
 
 
-def _is_aligned(pair: MatchedPair, here: Cue, there: Cue) -> bool:
+def _are_aligned(pair: MatchedPair, here: Cue, there: Cue) -> bool:
     """Return whether two negations are aligned and their targets are not kept far apart."""
     if pair.backward[there.at] != here.at or here.hidden != there.hidden:
         return False
@@ -131,11 +126,11 @@ def _is_aligned(pair: MatchedPair, here: Cue, there: Cue) -> bool:
     return link < 0 or abs(link - here.target) <= 6
 
 
-def _has_same_target(pair: MatchedPair, here: Cue, there: Cue) -> bool:
+def _have_same_target(pair: MatchedPair, here: Cue, there: Cue) -> bool:
     return there.target >= 0 and here.target >= 0 and pair.backward[there.target] == here.target
 
 
-def _is_in_same_clause(pair: MatchedPair, here: Cue, there: Cue) -> bool:
+def _are_in_same_clause(pair: MatchedPair, here: Cue, there: Cue) -> bool:
     """Return whether most words of the output's clause come from the clause of the source's negation."""
     links = [pair.backward[at] for at in pair.output.clause(there.at) if pair.output.kinds[at] in CONTENT]
     votes = Counter(pair.source.clauses[link] for link in links if link >= 0)
@@ -148,7 +143,7 @@ def _is_in_same_clause(pair: MatchedPair, here: Cue, there: Cue) -> bool:
     return near and votes[pair.source.clauses[here.at]] == max(votes.values())
 
 
-def _are_both_rephrased(pair: MatchedPair, here: Cue, there: Cue) -> bool:
+def _are_rephrased(pair: MatchedPair, here: Cue, there: Cue) -> bool:
     """Return whether neither negated word is kept, so that one negation may paraphrase the other."""
     is_kept = here.target >= 0 and pair.forward[here.target] >= 0
     if there.target >= 0:
@@ -156,7 +151,7 @@ def _are_both_rephrased(pair: MatchedPair, here: Cue, there: Cue) -> bool:
     return not is_kept and not here.hidden
 
 
-def _is_in_same_gap(pair: MatchedPair, here: Cue, there: Cue) -> bool:
+def _are_in_same_gap(pair: MatchedPair, here: Cue, there: Cue) -> bool:
     return pair.gaps[0][here.at] == pair.gaps[1][there.at]
 
 
@@ -167,7 +162,7 @@ def _check_new_negation(pair: MatchedPair, cue: Cue) -> Iterator[FactFinding]:
     if "until" in output.lower[cue.at + 1 : cue.at + 8] and "until" not in source.lower:
         return
     link = pair.backward[cue.target] if cue.target >= 0 else -1
-    if hidden := _find_hidden(pair, source, cue, forward=False):
+    if hidden := _find_hidden(pair.reverse, cue):
         yield pair.finding("harmless", "negation", 0.7, hidden[:1], words)
     elif link >= 0:
         yield pair.finding("flipped", "polarity", 0.93, [link], words)
@@ -192,7 +187,7 @@ def _check_lost_negation(pair: MatchedPair, cue: Cue, output_cues: Sequence[Cue]
         return
     place = pair.forward[cue.target]
     words = [cue.at, cue.target]
-    hidden = _find_hidden(pair, pair.output, cue, forward=True)
+    hidden = _find_hidden(pair, cue)
     if cue.hidden and not hidden:  # "failed to pay" and "unpaid": anywhere will do
         free = enumerate(zip(pair.output.lower, pair.backward, strict=True))
         hidden = [at for at, (lower, link) in free if link < 0 and (_is_negative(lower) or lower in ("low", "small"))]
@@ -206,55 +201,53 @@ def _check_lost_negation(pair: MatchedPair, cue: Cue, output_cues: Sequence[Cue]
         if any(map(_is_denial, before[: max(joint, 0)])):
             return
     clause = [at for at in source.clause(cue.at) if source.kinds[at] in CONTENT and at != cue.at]
-    remaining = [at for at in clause if pair.forward[at] >= 0]
+    is_kept = sum(pair.forward[at] >= 0 for at in clause) >= 0.34 * len(clause)
     if place >= 0:
-        sure = 0.6 if cue.hidden else 0.9
-        is_near = sum(pair.forward[at] >= 0 for at in clause) >= 0.34 * len(clause)
-        yield pair.finding("flipped", "polarity", sure if is_near else 0.4, words, [place])
+        sure = 0.4 if not is_kept else 0.6 if cue.hidden else 0.9
+        yield pair.finding("flipped", "polarity", sure, words, [place])
         return
     gap = pair.gaps[0][cue.target]
     replacements = [at for at in pair.output.content if pair.gaps[1][at] == gap and pair.backward[at] < 0]
-    if replacements and len(remaining) >= 0.34 * len(clause) and not cue.hidden:
+    if replacements and is_kept and not cue.hidden:
         yield pair.finding("flipped", "polarity", 0.55, words, replacements[:2])
     elif cue.hidden and source.lower[cue.at] in cue_words("failing"):
         able_words = [at for at, lower in enumerate(pair.output.lower) if lower in _ABLE and pair.backward[at] < 0]
-        if able_words and not any(not there.hidden for there in output_cues):
+        if able_words and all(there.hidden for there in output_cues):
             yield pair.finding("flipped", "polarity", 0.6, words, able_words[:1])
 
 
 def _check_prefixes(pair: MatchedPair) -> Iterator[FactFinding]:
     """Report "aware" for "unaware", or the reverse, without a negation nearby."""
-    for here, there, of_source in ((pair.source, pair.output, True), (pair.output, pair.source, False)):
-        links = pair.forward if of_source else pair.backward
+    for view in (pair, pair.reverse):
+        here, there = view.source, view.output
         denied_places = {cue.target + step for cue in negations(there) for step in (-1, 0, 1, 2)}
         for at, lower in enumerate(here.lower):
-            if links[at] >= 0 or len(lower) < 6 or lower in there.bag or not _is_negative(lower):
+            if view.forward[at] >= 0 or len(lower) < 6 or lower in there.bag or not _is_negative(lower):
                 continue
             rests = {lower[len(prefix) :] for prefix in cue_words("negative_prefixes") if lower.startswith(prefix)}
             for place, word in enumerate(there.lower):
                 if word in rests and word not in here.bag and place not in denied_places and len(word) > 3:
-                    words = ([at], [place]) if of_source else ([place], [at])
+                    words = ([at], [place]) if view is pair else ([place], [at])
                     yield pair.finding("flipped", "polarity", 0.85, *words)
 
 
-def _find_hidden(pair: MatchedPair, reading: ReadText, cue: Cue, *, forward: bool) -> list[int]:
-    """Return unaligned words of the other text that may imply the negation: nearby, or of the same root."""
-    own = pair.source if forward else pair.output
-    links, back = (pair.backward, pair.forward) if forward else (pair.forward, pair.backward)
-    gaps, own_gaps = (pair.gaps[1], pair.gaps[0]) if forward else pair.gaps
-    target, root = (own.lower[cue.target], own.stems[cue.target]) if cue.target >= 0 else ("", "")
+def _find_hidden(pair: MatchedPair, cue: Cue) -> list[int]:
+    """Return unaligned words of the output that may imply a negation of the source: nearby, or of the same root."""
+    source, output = pair.source, pair.output
+    target, root, link = "", "", -1
+    if cue.target >= 0:
+        target, root, link = source.lower[cue.target], source.stems[cue.target], pair.forward[cue.target]
     if target == "true" or (target and _is_negative(target)):
         return []
-    link = back[cue.target] if cue.target >= 0 else -1
-    stretch = {own_gaps[cue.at], own_gaps[cue.target] if cue.target >= 0 else own_gaps[cue.at]}
+    stretch = {pair.gaps[0][at] for at in (cue.at, cue.target) if at >= 0}
     hidden = []
-    for at, lower in enumerate(reading.lower):
-        if links[at] >= 0 and lower in own.bag:
+    for at, lower in enumerate(output.lower):
+        if pair.backward[at] >= 0 and lower in source.bag:
             continue
-        is_near = -3 <= at - link <= 1 if link >= 0 else any(abs(gaps[at] - gap) <= 1 for gap in stretch)
-        if lower == "free" and reading.lower[at + 1 : at + 2] in (("of",), ("from",)):
+        is_near = -3 <= at - link <= 1 if link >= 0 else any(abs(pair.gaps[1][at] - gap) <= 1 for gap in stretch)
+        if lower == "free" and output.lower[at + 1 : at + 2] in (("of",), ("from",)):
             hidden.append(at)
-        if lower in ("rather", "instead") and reading.lower[at + 1 : at + 2] not in (("than",), ("of",), (",",)):
+        if lower in ("rather", "instead") and output.lower[at + 1 : at + 2] not in (("than",), ("of",), (",",)):
             continue
         is_denier = link >= 0 and lower in cue_words("deniers") and 0 < link - at <= 6
         if (
@@ -263,17 +256,10 @@ def _find_hidden(pair: MatchedPair, reading: ReadText, cue: Cue, *, forward: boo
             or (is_near and (_is_negative(lower) or target in opposites().get(lower, ())))
         ):
             hidden.append(at)
-    # A word that denies on this side too stands for one of them.
-    own_denials = [
-        at
-        for at, lower in enumerate(own.lower)
-        if at not in (cue.at, cue.target)
-        and back[at] < 0
-        and own_gaps[at] in stretch
-        and _is_negative(lower)
-        and not _is_denial(lower)
-    ]
-    return hidden[len(own_denials) :]
+    # A word of the source that denies too stands for one of them.
+    others = (at for at in range(len(source)) if pair.forward[at] < 0 and pair.gaps[0][at] in stretch)
+    denials = (source.lower[at] for at in others if at not in (cue.at, cue.target))
+    return hidden[sum(_is_negative(lower) and not _is_denial(lower) for lower in denials) :]
 
 
 def _is_negative(lower: str) -> bool:
@@ -304,7 +290,11 @@ def _is_negated_form(lower: str, target: str, root: str) -> bool:
 
 def check_modality(pair: MatchedPair) -> Iterator[FactFinding]:
     """Report possibilities that became certain, or the reverse, and duties or conditions added or dropped."""
-    for strict, family in (("hedges", "possibility"), ("duties", "necessity"), ("restrictors", "restriction")):
+    for strict, family, sure_lost, sure_new in (
+        ("hedges", "possibility", 0.6, 0.55),
+        ("duties", "necessity", 0.5, 0.55),
+        ("restrictors", "restriction", 0.45, 0.45),
+    ):
         there, here = _find_family(pair.output, family), _find_family(pair.source, family)
         for at in (at for at in here if pair.source.lower[at] in cue_words(strict) and not there):
             target = _find_target(pair.source, at)
@@ -312,13 +302,11 @@ def check_modality(pair: MatchedPair) -> Iterator[FactFinding]:
             before = pair.source.lower[max(0, at - 14) : at]
             is_purpose = ("so", "that") in pairwise(before) or "so" in before[-4:]  # "so that … may": no doubt
             if place >= 0 and not is_purpose:
-                sure = 0.6 if strict == "hedges" else 0.5 if strict == "duties" else 0.45
-                yield pair.finding("flipped", "modality", sure, [at, target], [place])
+                yield pair.finding("flipped", "modality", sure_lost, [at, target], [place])
         for at in (at for at in there if pair.output.lower[at] in cue_words(strict) and not here):
             target = _find_target(pair.output, at)
             if target >= 0 and pair.backward[target] >= 0:
-                sure = 0.55 if strict != "restrictors" else 0.45
-                yield pair.finding("flipped", "modality", sure, [pair.backward[target]], [at, target])
+                yield pair.finding("flipped", "modality", sure_new, [pair.backward[target]], [at, target])
     for at, lower in enumerate(pair.output.lower):  # may for must before the same word
         if lower not in _MUST | _MAY or pair.backward[at] >= 0:
             continue
@@ -399,7 +387,7 @@ def _split_sentence(reading: ReadText, at: int) -> tuple[list[int], list[int]]:
 def _has_crossed(pair: MatchedPair, at: int, place: int) -> bool:
     """Return whether words moved to the other side of the connective."""
     before, after = _split_sentence(pair.source, at)
-    if at == (before[0] if before else at):  # "After he left, she came": the comma parts the two halves
+    if not before:  # "After he left, she came": the comma separates the two halves
         before, after = _split_fronted(pair.source, at)
     return _side_of_counterparts(pair, after, place) < 0 or _side_of_counterparts(pair, before, place) > 0
 
@@ -425,15 +413,12 @@ def _check_sides(pair: MatchedPair) -> Iterator[FactFinding]:
                 [sum(pair.forward[own] in output[side ^ change] for own in source[side]) for side in (0, 1)]
                 for change in (0, 1)
             )
-            crossing = 0  # 1 if both sides correspond, −1 if they have changed places, 0 if that can't be told
-            if min(across) > 0 and sum(across) > 2 * sum(straight):
-                crossing = -1
-            elif min(straight) > 0 and sum(straight) > 2 * sum(across):
-                crossing = 1
+            is_exchanged = min(across) > 0 and sum(across) > 2 * sum(straight)
+            is_kept = min(straight) > 0 and sum(straight) > 2 * sum(across)
             kind = "comparison" if word == "than" else "cause" if word in _FORWARD | _BACKWARD else "order"
-            if crossing and crossing == (-1 if is_same else 1):
+            if is_exchanged if is_same else is_kept:
                 yield pair.finding("flipped", kind, 0.75, [at], [place])
-            elif is_reversed and crossing == -1:
+            elif is_reversed and is_exchanged:
                 yield pair.finding("harmless", "relation", 0.8, [at], [place])
             return
 
@@ -470,9 +455,9 @@ def _check_roles(pair: MatchedPair) -> Iterator[FactFinding]:
 
 def _is_verb(reading: ReadText, at: int) -> bool:
     """Return whether a word is a past form of a verb that does not describe a mutual action."""
-    lower, is_large = reading.lower[at], reading.tokens[at][0].isupper()
+    lower, is_capitalised = reading.lower[at], reading.tokens[at][0].isupper()
     is_past = lower.endswith("ed") or lower in IRREGULAR_FORMS
-    return is_past and reading.kinds[at] == KIND["content"] and not is_large and lower not in _MUTUAL
+    return is_past and reading.kinds[at] == KIND["content"] and not is_capitalised and lower not in _MUTUAL
 
 
 def _find_neighbours(reading: ReadText, at: int) -> tuple[list[int], list[int]]:

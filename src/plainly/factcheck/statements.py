@@ -19,24 +19,28 @@ _EMPTY = cue_words("empty")
 _LIGHT = cue_words("light")
 
 
-def find_unsupported(pair: MatchedPair, *, of_source: bool = False) -> dict[int, float]:
-    """Return content words without a counterpart, each with its unsupported share, 0 to 1."""
-    own, other = (pair.source, pair.output) if of_source else (pair.output, pair.source)
-    links, other_links = (pair.forward, pair.backward) if of_source else (pair.backward, pair.forward)
-    gaps, other_gaps = pair.gaps if of_source else pair.gaps[::-1]
+def find_unsupported(pair: MatchedPair, *, factor: float = 1.0) -> dict[int, float]:
+    """Return content words of the output without a counterpart, each with its unsupported share, 0 to 1.
+
+    In a clause without support, a word must replace ``factor`` times as many words.
+    """
+    source, output = pair.source, pair.output
     credits: dict[int, float] = defaultdict(float)
-    for at in other.content:
-        if other_links[at] < 0 and other.lower[at] not in own.bag and other.stems[at] not in own.stem_bag:
-            credits[other_gaps[at]] += (0.6 if other.lower[at] in _LIGHT else 1.0) * _CREDIT
+    for at in source.content:
+        if pair.forward[at] < 0 and source.lower[at] not in output.bag and source.stems[at] not in output.stem_bag:
+            credits[pair.gaps[0][at]] += (0.6 if source.lower[at] in _LIGHT else 1.0) * _CREDIT
     open_words: dict[int, float] = {}
-    clauses_with_support = {own.clauses[at] for at in own.content if links[at] >= 0 or own.lower[at] in other.bag}
-    for at in own.content:
-        if _is_covered(own, at, links, other):
+    supported_clauses = {
+        output.clauses[at] for at in output.content if pair.backward[at] >= 0 or output.lower[at] in source.bag
+    }
+    for at in output.content:
+        if _is_covered(pair, at):
             continue
-        full = weight = 0.4 if own.lower[at] in _LIGHT else 1.0
-        if own.clauses[at] not in clauses_with_support and not of_source:
-            weight *= 2  # in a clause without support, a word must replace more
-        for gap in (gaps[at], gaps[at] - 1, gaps[at] + 1):
+        full = weight = _weigh_lightly(output, at)
+        if output.clauses[at] not in supported_clauses:
+            weight *= factor
+        own_gap = pair.gaps[1][at]
+        for gap in (own_gap, own_gap - 1, own_gap + 1):
             credit = min(credits[gap], weight)
             credits[gap] -= credit
             weight -= credit
@@ -47,28 +51,30 @@ def find_unsupported(pair: MatchedPair, *, of_source: bool = False) -> dict[int,
 
 def measure_novelty(pair: MatchedPair) -> float:
     """Return the share of the output's content words that the source lacks in any form; light words count less."""
-    output, source = pair.output, pair.source
-    weights = {at: 0.4 if output.lower[at] in _LIGHT else 1.0 for at in output.content}
-    new = sum(weight for at, weight in weights.items() if not _is_covered(output, at, pair.backward, source))
+    weights = {at: _weigh_lightly(pair.output, at) for at in pair.output.content}
+    new = sum(weight for at, weight in weights.items() if not _is_covered(pair, at))
     return new / sum(weights.values()) if weights else 0.0
 
 
-def _is_covered(own: ReadText, at: int, links: Sequence[int], other: ReadText) -> bool:
-    """Return whether a word has a counterpart, or the other text has the same word or one of its root."""
-    lower = own.lower[at]
-    alike = lower in other.bag or own.stems[at] in other.stem_bag or (len(lower) > 5 and lower[:5] in other.beginnings)
-    return links[at] >= 0 or alike
+def _weigh_lightly(reading: ReadText, at: int) -> float:
+    return 0.4 if reading.lower[at] in _LIGHT else 1.0
 
 
-def _split_clauses(reading: ReadText) -> Iterator[list[int]]:
-    for _, places in groupby(range(len(reading)), reading.clauses.__getitem__):
-        yield list(places)
+def _is_covered(pair: MatchedPair, at: int) -> bool:
+    """Return whether a word of the output has a counterpart, or the source has the same word or one of its root."""
+    source, lower = pair.source, pair.output.lower[at]
+    is_alike = lower in source.bag or pair.output.stems[at] in source.stem_bag
+    return pair.backward[at] >= 0 or is_alike or (len(lower) > 5 and lower[:5] in source.beginnings)
+
+
+def _split_clauses(reading: ReadText) -> list[list[int]]:
+    return [list(places) for _, places in groupby(range(len(reading)), reading.clauses.__getitem__)]
 
 
 def check_added(pair: MatchedPair) -> Iterator[FactFinding]:
     """Report clauses of the output that are mostly new."""
     output = pair.output
-    open_words = find_unsupported(pair)
+    open_words = find_unsupported(pair, factor=2.0)
     for clause in _split_clauses(output):
         content = [at for at in clause if output.kinds[at] in CONTENT]
         new = [at for at in content if at in open_words]
@@ -76,7 +82,7 @@ def check_added(pair: MatchedPair) -> Iterator[FactFinding]:
         is_new = amount >= 1.0 and len(new) == len(content) and len(clause) > 4 and clause[0] not in output.firsts
         if (amount < 1.2 and not is_new) or not content:
             continue
-        share = amount / max(sum(0.4 if output.lower[at] in _LIGHT else 1.0 for at in content), 1.0)
+        share = amount / max(sum(_weigh_lightly(output, at) for at in content), 1.0)
         if share < 0.45:
             continue
         sure = min(0.9, 0.1 * amount + 0.5 * share - 0.04)
@@ -99,12 +105,9 @@ def _is_explanation(pair: MatchedPair, clause: Sequence[int], new: Sequence[int]
     if place is None:
         return is_bracketed and len(new) <= 6
     subject = [at for at in clause[:place] if output.kinds[at] in CONTENT]
-    after = words[place + 1 : place + 2]
-    supported = all(pair.backward[at] >= 0 or output.lower[at] in pair.source.bag for at in subject)
-    is_relative = words[0] in ("which", "who", "that") and after and after[0] in ("a", "an", "the")
-    return (bool(subject) and supported and bool(after) and after[0] in ("a", "an")) or bool(
-        is_relative and after[0] != "the"
-    )
+    is_supported = all(pair.backward[at] >= 0 or output.lower[at] in pair.source.bag for at in subject)
+    is_relative = words[0] in ("which", "who", "that")
+    return words[place + 1 : place + 2] in (["a"], ["an"]) and (is_relative or (bool(subject) and is_supported))
 
 
 def _fill_stretch(places: Sequence[int]) -> list[int]:
@@ -124,7 +127,7 @@ def check_lost(pair: MatchedPair) -> Iterator[FactFinding]:
     total = sum(weights.values())
     if not total:
         return
-    open_words = find_unsupported(pair, of_source=True)
+    open_words = find_unsupported(pair.reverse)
     for clause in _split_clauses(source):
         missing = [at for at in clause if at in open_words]
         if not missing:
