@@ -15,13 +15,15 @@ from plainly.core.metric import Floats, Metric, Needs, ratio
 from plainly.factcheck.proper_names import check_names
 from plainly.factcheck.quantities import check_amounts
 from plainly.factcheck.reading import HARMS, FactFinding, MatchedPair, match_pairs
-from plainly.factcheck.reversals import check_modality, check_polarity, check_reversals
+from plainly.factcheck.reversals import check_modality, check_opposites, check_polarity, check_roles, check_sides
 from plainly.factcheck.statements import check_added, check_lost, measure_novelty
 from plainly.learned import encoder
 
 Check = Callable[[MatchedPair], Iterator[FactFinding]]
 LANGUAGE_FREE: tuple[Check, ...] = (check_amounts, check_names)
-ENGLISH: tuple[Check, ...] = (*LANGUAGE_FREE, check_polarity, check_modality, check_reversals, check_added, check_lost)
+ENGLISH: tuple[Check, ...] = (
+    *LANGUAGE_FREE, check_polarity, check_modality, check_opposites, check_sides, check_roles, check_added, check_lost
+)  # fmt: skip
 LEAST = 0.2  # the confidence from which a finding counts at all
 _CHUNK = 1000
 MODEL = encoder.JUDGE
@@ -64,8 +66,8 @@ def check_pairs(
     results: dict[tuple[str, str], PairCheck] = {}
     for start in range(0, len(pairs), _CHUNK):
         new = [pair for pair in dict.fromkeys(pairs[start : start + _CHUNK]) if pair not in results]
-        for number, pair in match_pairs([source for source, _ in new], [output for _, output in new], parser):
-            results[new[number]] = _check_pair(pair, pattern)
+        matches = match_pairs([source for source, _ in new], [output for _, output in new], parser)
+        results |= {pair: _check_pair(match, pattern) for pair, match in zip(new, matches, strict=True)}
     checks = [results[pair] for pair in pairs]
     if model is None:
         return checks

@@ -144,9 +144,7 @@ class _SourceNames:
         self.source = source
         self.folded = {remove_accents(word).strip(".") for word in source.bag}
         self.folded |= {match[0].replace(" ", "").replace(".", "").lower() for match in _SPACED.finditer(source.text)}
-        self.groups: set[str] = set()
-        for word in (*source.bag, *self.folded):
-            self.groups |= _name_groups().get(word, frozenset())
+        self.groups = set().union(*(_name_groups().get(word, ()) for word in (*source.bag, *self.folded)))
         self.short = _find_initials(source)
         self.long = [remove_accents(word).strip(".") for word in source.bag if len(word) > 3]
 
@@ -158,12 +156,13 @@ class _SourceNames:
         """Return ``same``, the kind of a harmless variant, or ``new``."""
         bare = lower.removesuffix("'s").removesuffix("'").strip(".")
         folded = remove_accents(bare)
-        if bare in self.source.bag or lower in self.source.bag or folded in self.folded:
-            return "same"
         parts = [part for part in _PARTS.split(bare) if part]
-        if len(parts) > 1 and all(self._is_part(part) for part in parts):
-            return "same"
-        if len(bare) > 3 and bare in self.source.text.lower():
+        if (
+            not self.source.bag.isdisjoint((bare, lower))
+            or folded in self.folded
+            or (len(parts) > 1 and all(map(self._is_part, parts)))
+            or (len(bare) > 3 and bare in self.source.text.lower())
+        ):
             return "same"
         if _name_groups().get(bare, frozenset()) & self.groups or (
             token.isupper() and bare.replace(".", "") in self.short

@@ -181,10 +181,8 @@ def _to_quantity(text: str, kind: str, mention: re.Match[str]) -> Quantity | Non
             if value % 10:  # 1988's
                 return Quantity(span, value, "year", text=word)
             return Quantity(span, value + 1900 if value < 100 else value, "decade", text=word)
-        case "century":
-            return Quantity(span, _ordinal_value(lower), "century", text=word)
-        case "ordinal":
-            return Quantity(span, float(_digits(word)), "ordinal", text=word)
+        case "century" | "ordinal":
+            return Quantity(span, _ordinal_value(lower), kind, text=word)
         case "code":
             # Equal for equal codes: A320, MP3.
             value = float(sum(ord(character) * 31**place for place, character in enumerate(lower[:10])))
@@ -308,7 +306,7 @@ def check_amounts(pair: MatchedPair) -> Iterator[FactFinding]:
 
 
 def _find_near(values: npt.NDArray[np.float64], *targets: float) -> list[int]:
-    """Return the positions of all values that may equal one of the targets: fast also for the numbers of a long text."""
+    """Return the positions of all values that may equal one of the targets; fast for long texts too."""
     with np.errstate(invalid="ignore"):  # infinity: a number of hundreds of digits
         is_near = [np.abs(values - target) <= 2 * _EXACT * max(abs(target), 1e-9) for target in targets]
     return [int(at) for at in np.flatnonzero(np.any(is_near, axis=0))]
@@ -458,23 +456,23 @@ def _is_computed(quantity: Quantity, sources: Sequence[Quantity], pair: MatchedP
 
 def _find_counterpart(pair: MatchedPair, quantity: Quantity, free: Sequence[Quantity]) -> Quantity | None:
     """Return the number of the source that this one replaces: nearby, of the same thing, of the same kind."""
-    gaps = pair.gaps
-    own = {gaps[1][at] for at in pair.output.words_between(quantity.span)}
-    thing = _counted_stem(pair.output, quantity)
-    best, score = None, 0.0
-    for other in free:
-        if other.is_date != quantity.is_date and other.kind != "count":
-            continue
-        words = pair.source.words_between(other.span)
-        apart = min((abs(a - gaps[0][at]) for at in words for a in own), default=9)
-        near = 2.0 / (1 + apart) if apart < 4 else 0.0
-        near += 1.5 if thing and thing == _counted_stem(pair.source, other) else 0.0
-        near += 0.6 if other.kind == quantity.kind else 0.0
-        near += 0.5 if other.unit == quantity.unit != "" else 0.0
-        near -= 0.8 if other.weak else 0.0
-        if near > score:
-            best, score = other, near
-    return best if score >= 0.5 else None
+    own_gaps = {pair.gaps[1][at] for at in pair.output.words_between(quantity.span)}
+    own_stem = _counted_stem(pair.output, quantity)
+
+    def rate(other: Quantity) -> float:
+        gaps = {pair.gaps[0][at] for at in pair.source.words_between(other.span)}
+        apart = min((abs(own - gap) for own in own_gaps for gap in gaps), default=9)
+        return (
+            (2.0 / (1 + apart) if apart < 4 else 0.0)
+            + (1.5 if own_stem and own_stem == _counted_stem(pair.source, other) else 0.0)
+            + (0.6 if other.kind == quantity.kind else 0.0)
+            + (0.5 if other.unit == quantity.unit != "" else 0.0)
+            - (0.8 if other.weak else 0.0)
+        )
+
+    rates = {other: rate(other) for other in free if other.is_date == quantity.is_date or other.kind == "count"}
+    best = max(rates, key=rates.__getitem__, default=None)
+    return best if best is not None and rates[best] >= 0.5 else None
 
 
 def _is_in_place(pair: MatchedPair, quantity: Quantity, other: Quantity) -> bool:

@@ -5,7 +5,6 @@ Clauses are split at closed-class words and punctuation, which is enough to find
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -290,8 +289,8 @@ class MatchedPair:
         return FactFinding(effect, kind, source, output, *words, sure, weight)
 
 
-def match_pairs(sources: Sequence[str], outputs: Sequence[str], parser: str = "") -> Iterator[tuple[int, MatchedPair]]:
-    """Yield aligned pairs of texts with their numbers, in any order. A ``parser`` decides which words are names."""
+def match_pairs(sources: Sequence[str], outputs: Sequence[str], parser: str = "") -> Iterator[MatchedPair]:
+    """Yield aligned pairs of texts. A ``parser`` decides which words are names."""
     readings = {text: ReadText.of(text) for text in dict.fromkeys((*sources, *outputs))}
     flags: dict[str, list[bool]] = {}
     if parser:
@@ -299,8 +298,7 @@ def match_pairs(sources: Sequence[str], outputs: Sequence[str], parser: str = ""
         parses = _load_parser(parser).parse([reading.tokens for reading in readings.values()])
         flags = {text: [tag in names for tag in parse.tags] for text, parse in zip(readings, parses, strict=True)}
     pairs = [(readings[source], readings[output]) for source, output in zip(sources, outputs, strict=True)]
-    for number, (forward, backward) in _align_pairs(pairs, Words()):
-        source, output = pairs[number]
+    for (source, output), (forward, backward) in zip(pairs, _align_pairs(pairs), strict=True):
         gaps = [0] * len(source), [0] * len(output)
         last = -1
         for at, place in enumerate(forward):
@@ -310,33 +308,30 @@ def match_pairs(sources: Sequence[str], outputs: Sequence[str], parser: str = ""
         counts = list(accumulate(gaps[0])), list(accumulate(gaps[1]))
         tags = (flags[source.text], flags[output.text]) if flags else None
         is_english = source.is_english and output.is_english
-        yield number, MatchedPair(source, output, forward, backward, counts, is_english, tags)
+        yield MatchedPair(source, output, forward, backward, counts, is_english, tags)
 
 
 Links = tuple[list[int], list[int]]
 
 
-def _align_pairs(pairs: Sequence[tuple[ReadText, ReadText]], words: Words) -> Iterator[tuple[int, Links]]:
-    """Yield the counterparts of the words of each pair; long texts are aligned in pieces."""
+def _align_pairs(pairs: Sequence[tuple[ReadText, ReadText]]) -> list[Links]:
+    """Return the counterparts of the words of each pair; long texts are aligned in pieces."""
+    words = Words()
     jobs = [
         (number, *piece)
         for number, (source, output) in enumerate(pairs)
         for piece in pieces(source.tokens, output.tokens, str(number + 1))
     ]
     encoded = [[words.encode(pairs[job[0]][side].tokens[job[1 + side]]) for job in jobs] for side in (0, 1)]
-    waiting = Counter(job[0] for job in jobs)
-    links: dict[int, Links] = {}
+    links: list[Links] = [([-1] * len(source), [-1] * len(output)) for source, output in pairs]
     for batch in align(encoded[0], encoded[1], words):
         rows = batch.source.links.tolist(), batch.output.links.tolist()
         for row, job in enumerate(batch.order.tolist()):
             number, *spans = jobs[job]
-            whole = links.setdefault(number, ([-1] * len(pairs[number][0]), [-1] * len(pairs[number][1])))
             for side, (own, other) in enumerate((spans, spans[::-1])):
                 part = rows[side][row][: own.stop - own.start]
-                whole[side][own] = [link + other.start if link >= 0 else -1 for link in part]
-            waiting[number] -= 1
-            if not waiting[number]:
-                yield number, links.pop(number)
+                links[number][side][own] = [link + other.start if link >= 0 else -1 for link in part]
+    return links
 
 
 @lru_cache(maxsize=1)

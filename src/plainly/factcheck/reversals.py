@@ -104,18 +104,11 @@ def _is_empty_denial(reading: ReadText, at: int) -> bool:
 
 def _find_target(reading: ReadText, at: int) -> int:
     """Return the negated word: the next content word of the clause, adverbs last, or else the last one before."""
-    adverb = -1
-    for place in range(at + 1, min(at + 1 + _REACH, len(reading))):
-        if reading.clauses[place] != reading.clauses[at]:
-            break
-        if reading.kinds[place] in CONTENT and reading.lower[place] not in _SKIPPED:
-            if not reading.lower[place].endswith("ly"):
-                return place
-            adverb = place if adverb < 0 else adverb
-    if adverb >= 0:
-        return adverb
-    before = [place for place in range(max(0, at - 4), at) if reading.kinds[place] in CONTENT]
-    return before[-1] if before and reading.clauses[before[-1]] == reading.clauses[at] else -1
+    content = [place for place in reading.clause(at) if reading.kinds[place] in CONTENT and -4 <= place - at <= _REACH]
+    after = [place for place in content if place > at and reading.lower[place] not in _SKIPPED]
+    before = [place for place in content if place < at]
+    verbs_and_nouns = [place for place in after if not reading.lower[place].endswith("ly")]
+    return next(iter((*verbs_and_nouns, *after, *before[-1:])), -1)
 
 
 def _are_aligned(pair: MatchedPair, here: Cue, there: Cue) -> bool:
@@ -263,20 +256,18 @@ def _find_hidden(pair: MatchedPair, cue: Cue) -> list[int]:
 
 
 def _is_negative(lower: str) -> bool:
-    if lower in cue_words("negative") or lower in cue_words("deniers") or _is_denial(lower):
-        return True
-    if len(lower) <= 5:
-        return False
-    if lower.endswith(tuple(cue_words("negative_suffixes"))):
-        return True
-    if lower in cue_words("look_negative"):
-        return False
+    """Return whether a word denies or may imply a negation."""
+    is_listed = lower in cue_words("negative") or lower in cue_words("deniers") or _is_denial(lower)
+    if is_listed or len(lower) <= 5:
+        return is_listed
+    has_suffix = lower.endswith(tuple(cue_words("negative_suffixes")))
+    if has_suffix or lower in cue_words("look_negative"):
+        return has_suffix
     if lower.startswith(("un", "non")):
         return not lower.startswith(("under", "uni"))
     rests = [lower[len(prefix) :].lstrip("-") for prefix in cue_words("negative_prefixes") if lower.startswith(prefix)]
-    if len(lower) > 8 and rests and lower.endswith(("able", "ible", "uble", "ful", "ently", "antly", "ate")):
-        return True
-    return any(rest in common_words() or stem(rest) in common_words() for rest in rests)
+    is_derived = len(lower) > 8 and lower.endswith(("able", "ible", "uble", "ful", "ently", "antly", "ate"))
+    return any(is_derived or rest in common_words() or stem(rest) in common_words() for rest in rests)
 
 
 def _is_negated_form(lower: str, target: str, root: str) -> bool:
@@ -325,14 +316,7 @@ def _find_family(reading: ReadText, family: str) -> list[int]:
     ]
 
 
-def check_reversals(pair: MatchedPair) -> Iterator[FactFinding]:
-    """Report opposites, exchanged sides of a connective, and exchanged roles."""
-    yield from _check_opposites(pair)
-    yield from _check_sides(pair)
-    yield from _check_roles(pair)
-
-
-def _check_opposites(pair: MatchedPair) -> Iterator[FactFinding]:
+def check_opposites(pair: MatchedPair) -> Iterator[FactFinding]:
     """Report words that were replaced by their opposites."""
     denied_places = [{cue.target for cue in negations(reading)} for reading in (pair.source, pair.output)]
     for place, lower in enumerate(pair.output.lower):
@@ -398,7 +382,7 @@ def _split_fronted(reading: ReadText, at: int) -> tuple[list[int], list[int]]:
     return [place for place in rest if place > comma], [place for place in rest if place < comma]
 
 
-def _check_sides(pair: MatchedPair) -> Iterator[FactFinding]:
+def check_sides(pair: MatchedPair) -> Iterator[FactFinding]:
     """Report a connective with its sides exchanged, or "because" for "so" with its sides kept."""
     for place, lower in enumerate(pair.output.lower):
         if lower not in _SIDED:
@@ -434,7 +418,7 @@ def _split_sides(reading: ReadText, at: int) -> tuple[set[int], set[int]]:
     return main, other
 
 
-def _check_roles(pair: MatchedPair) -> Iterator[FactFinding]:
+def check_roles(pair: MatchedPair) -> Iterator[FactFinding]:
     """Report a verb whose subject and object were exchanged."""
     source, output = pair.source, pair.output
     for at, place in enumerate(pair.forward):
