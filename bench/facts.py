@@ -24,9 +24,10 @@ import numpy as np
 import plainly
 from plainly.auditing.attacks import ATTACKS, SystemOutputs
 from plainly.core.evalset import EvalSet
-from plainly.factcheck.pairs import check_pairs
+from plainly.factcheck.pairs import Facts
 from plainly.text.lexicon import tokenise
 
+RULES = Facts(model=None)
 KINDS = {
     "negate": {"polarity"},
     "swap-numbers": {"number", "quantity", "date", "unit"},
@@ -46,7 +47,7 @@ def planted(name: str = "asset/test") -> None:
         for attack in (*KINDS, "drop-split"):
             rewritten = ATTACKS[attack].records(system, np.random.default_rng(7 + turn // 5))
             applied = [(item, text) for item, text in enumerate(rewritten) if text.applied]
-            checked = check_pairs([evalset.sources[i] for i, _ in applied], [text.text for _, text in applied])
+            checked = RULES.check([evalset.sources[i] for i, _ in applied], [text.text for _, text in applied])
             for (_, text), pair in zip(applied, checked, strict=True):
                 if attack == "drop-split":
                     detected = any(finding.effect == "lost" for finding in pair.findings)
@@ -72,7 +73,7 @@ def references() -> None:
         pairs = [
             (source, text) for source, row in zip(evalset.sources, evalset.references, strict=True) for text in row
         ]
-        checked = check_pairs([source for source, _ in pairs], [text for _, text in pairs])
+        checked = RULES.check([source for source, _ in pairs], [text for _, text in pairs])
         flagged = sum(not pair.faithful for pair in checked)
         print(f"{name}: {flagged} of {len(pairs)} references flagged ({flagged / len(pairs):.1%})")
 

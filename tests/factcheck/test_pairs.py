@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from plainly.factcheck.pairs import PairCheck, check_pairs
+from plainly.factcheck.pairs import Facts, PairCheck
 from plainly.factcheck.reading import SURE
 
 PAIRS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("pairs.toml").read_text(encoding="utf-8"))["pair"]
@@ -18,7 +18,7 @@ MUCH = 0.3  # of what the source says; less is left out of many a good simplific
 
 
 def _check(pair: dict[str, Any]) -> PairCheck:
-    return check_pairs([pair["source"]], [pair["output"]])[0]
+    return Facts(model=None).check([pair["source"]], [pair["output"]])[0]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair['about']}-{pair['effect']}-{pair['output'][:30]}")

@@ -31,7 +31,6 @@ class FactChecks(Result):
     """Findings in every output of every system; those below ``least`` in confidence are not listed."""
 
     evalset: EvalSet
-    outputs: Mapping[str, Sequence[str]]
     by_system: Mapping[str, tuple[PairCheck, ...]]
     metric: Facts
     least: float
@@ -107,23 +106,15 @@ class FactChecks(Result):
         return Table(header, tuple(rows), caption="Facts, for 100 outputs")
 
     def tables(self) -> list[Table]:
-        harmful = [(system, item, finding) for system, item, finding in self.list_findings() if finding.effect in HARMS]
-        tables = [self.rates()]
-        if harmful:
-            several = len(self.by_system) > 1
-            body = tuple(
-                (
-                    *((label(system),) if several else ()),
-                    self.evalset.ids[item],
-                    f"{finding.effect}: {finding.kind}",
-                    visible(finding.message),
-                    number(finding.sure),
-                )
-                for system, item, finding in harmful[:MAX_ROWS]
-            )
-            columns = (*(("system",) if several else ()), "item", "kind", "finding", "confidence")
-            tables.append(Table(columns, body, text_columns=frozenset(range(len(columns) - 1))))
-        return tables
+        harmful = [listed for listed in self.list_findings() if listed[-1].effect in HARMS]
+        first = 0 if len(self.by_system) > 1 else 1  # the system is a column only where there are several
+        columns = ("system", "item", "kind", "finding", "confidence")[first:]
+        rows = []
+        for system, item, finding in harmful[:MAX_ROWS]:
+            kind, message = f"{finding.effect}: {finding.kind}", visible(finding.message)
+            rows.append((label(system), self.evalset.ids[item], kind, message, number(finding.sure))[first:])
+        findings = Table(columns, tuple(rows), text_columns=frozenset(range(len(columns) - 1)))
+        return [self.rates(), *([findings] if rows else [])]
 
     def notes(self) -> list[Note]:
         findings = [finding for _, _, finding in self.list_findings()]
@@ -204,4 +195,4 @@ def facts(
             checks += metric.check([source for source in inputs.evalset.sources[batch] for _ in inputs.outputs], texts)
             tell(len(texts))
     systems = {system: tuple(checks[at :: len(inputs.outputs)]) for at, system in enumerate(inputs.outputs)}
-    return FactChecks(inputs.evalset, dict(inputs.outputs), systems, metric, least, inputs.notes)
+    return FactChecks(inputs.evalset, systems, metric, least, inputs.notes)

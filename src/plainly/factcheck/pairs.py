@@ -57,49 +57,17 @@ class PairCheck:
         return total + self.doubt if effect == "added" else total
 
 
-def check_pairs(
-    sources: Sequence[str], outputs: Sequence[str], *, ignore: str = "", parser: str = "", model: str | None = None
-) -> list[PairCheck]:
-    """Check every pair, in order. ``ignore`` is a pattern of words to leave out; ``model=None`` uses rules alone."""
-    pattern = compile_ignored(ignore)
-    pairs = list(zip(sources, outputs, strict=True))
-    results: dict[tuple[str, str], PairCheck] = {}
-    for start in range(0, len(pairs), _CHUNK):
-        new = [pair for pair in dict.fromkeys(pairs[start : start + _CHUNK]) if pair not in results]
-        matches = match_pairs([source for source, _ in new], [output for _, output in new], parser)
-        results |= {pair: _check_pair(match, pattern) for pair, match in zip(new, matches, strict=True)}
-    checks = [results[pair] for pair in pairs]
-    if model is None:
-        return checks
-    # The model's probability that a fact differs adds to the risk, in English only. It locates no words, so it makes no
-    # findings. One in six ASSET references gets one half or more, and most of these are right, so only a part counts.
-    judge = encoder.load(model)
-    if _HEAD not in judge.heads:
-        raise BadInput(f"{model} has no head {_HEAD!r}. Leave out model=, or pass model=none to use rules alone.")
-    values = judge.readings(pairs).values[:, judge.heads.index(_HEAD)]
-    # NaN is a pair with an empty text.
-    risks = np.clip((np.nan_to_num(values, nan=0.0) - _NEUTRAL) / (1 - _NEUTRAL), 0.0, 1.0)
-    return [
-        replace(pair, risk=1 - (1 - pair.risk) * (1 - _MODEL_WEIGHT * float(risk))) if pair.english else pair
-        for pair, risk in zip(checks, risks, strict=True)
-    ]
-
-
 def _check_pair(pair: MatchedPair, pattern: re.Pattern[str] | None) -> PairCheck:
     sizes = pair.source.word_count, pair.output.word_count
     if sizes[0] and not sizes[1]:
-        everything = pair.finding("lost", "claim", 1.0, range(len(pair.source)), [])
-        return PairCheck((everything,), 1.0, 0.0, pair.english, *sizes)
+        whole_source = pair.finding("lost", "claim", 1.0, range(len(pair.source)), [])
+        return PairCheck((whole_source,), 1.0, 0.0, pair.english, *sizes)
     checks = ENGLISH if pair.english else LANGUAGE_FREE
     findings = _drop_repeats([finding for check in checks for finding in check(pair) if finding.sure >= LEAST])
     if pattern is not None:
-        findings = [
-            finding
-            for finding in findings
-            if not any(
-                words and pattern.fullmatch(words.strip()) for words in (finding.source_words, finding.output_words)
-            )
-        ]
+        texts = ([finding.source_words, finding.output_words] for finding in findings)
+        is_ignored = [any(words and pattern.fullmatch(words.strip()) for words in both) for both in texts]
+        findings = [finding for finding, ignored in zip(findings, is_ignored, strict=True) if not ignored]
     doubt = estimate_doubt(measure_novelty(pair)) if pair.english else 0.0
     # The risk by rules alone: that at least one of their findings is right.
     risk = 1 - math.prod(1 - finding.sure for finding in findings if finding.effect in HARMS)
@@ -123,9 +91,8 @@ def _drop_repeats(findings: Sequence[FactFinding]) -> list[FactFinding]:
         if finding.kind == "claim" and finding.effect == "added":
             inside = sum(1 for start, end in precise for a, b in finding.output if a <= start and end <= b)
             finding = replace(finding, sure=finding.sure * 0.5**inside)
-            if finding.sure < LEAST:
-                continue
-        remaining.append(finding)
+        if finding.sure >= LEAST:
+            remaining.append(finding)
     return sorted(remaining, key=lambda finding: (finding.output or ((1 << 30, 0),), finding.source))
 
 
@@ -173,8 +140,32 @@ class Facts(Metric):
         return count_rows(self.check(evalset.sources, outputs))
 
     def check(self, sources: Sequence[str], outputs: Sequence[str]) -> list[PairCheck]:
-        """Check every pair with the parameters of this metric."""
-        return check_pairs(sources, outputs, ignore=self.ignore, parser=self.parser, model=self.model)
+        """Check every pair, in order."""
+        pattern = compile_ignored(self.ignore)
+        pairs = list(zip(sources, outputs, strict=True))
+        results: dict[tuple[str, str], PairCheck] = {}
+        for start in range(0, len(pairs), _CHUNK):
+            new = [pair for pair in dict.fromkeys(pairs[start : start + _CHUNK]) if pair not in results]
+            matches = match_pairs([source for source, _ in new], [output for _, output in new], self.parser)
+            results |= {pair: _check_pair(match, pattern) for pair, match in zip(new, matches, strict=True)}
+        checks = [results[pair] for pair in pairs]
+        if self.model is None:
+            return checks
+        # The model's probability that a fact differs adds to the risk, in English only. It locates no words, so it
+        # makes no findings. One in six ASSET references gets one half or more, and most of these are right, so only a
+        # part counts.
+        judge = encoder.load(self.model)
+        if _HEAD not in judge.heads:
+            raise BadInput(
+                f"{self.model} has no head {_HEAD!r}. Leave out model=, or pass model=none to use rules alone."
+            )
+        values = judge.readings(pairs).values[:, judge.heads.index(_HEAD)]
+        # NaN is a pair with an empty text.
+        risks = np.clip((np.nan_to_num(values, nan=0.0) - _NEUTRAL) / (1 - _NEUTRAL), 0.0, 1.0)
+        return [
+            replace(pair, risk=1 - (1 - pair.risk) * (1 - _MODEL_WEIGHT * float(risk))) if pair.english else pair
+            for pair, risk in zip(checks, risks, strict=True)
+        ]
 
     def score(self, totals: Floats) -> Floats:
         shares = ratio(totals[..., :6], totals[..., 6:])

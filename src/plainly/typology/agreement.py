@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -30,6 +30,7 @@ from plainly.typology.vocabulary import NONE, all_labels, describe, is_operation
 
 Merge = Literal["labels", "insertions-deletions", "computational", "changed"]
 TokenLabels = Mapping[str, Sequence[str]]  # by annotator, for the same tokens
+_PEOPLE_COLUMNS = ("people's precision", "people's recall")
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,13 @@ class AgainstGold:
 
     def table(self, caption: str, *, decimals: int = 2, beside: Mapping[str, Sequence[float]] | None = None) -> Table:
         """Return a table with a row per label; ``beside`` adds the recall and precision of people."""
+        header = ("label", "gold", "marked", "precision", "recall", "F1")
         rows = []
         for score in self.labels:
             numbers = (number(value, decimals, undefined="–") for value in (score.precision, score.recall, score.f1))
-            others = map(number, reversed(beside[score.label])) if beside and score.label in beside else "––"
-            rows.append((describe(score.label), str(score.gold), str(score.marked), *numbers, *others))
-        header = ("label", "gold", "marked", "precision", "recall", "F1", "people's precision", "people's recall")
-        columns = len(header) if beside else len(header) - 2
-        return Table(header[:columns], tuple(row[:columns] for row in rows), caption)
+            people = () if beside is None else map(number, reversed(beside.get(score.label, (None, None))))
+            rows.append((describe(score.label), str(score.gold), str(score.marked), *numbers, *people))
+        return Table(header if beside is None else (*header, *_PEOPLE_COLUMNS), tuple(rows), caption)
 
 
 @dataclass(frozen=True, repr=False)
@@ -436,31 +436,29 @@ def baseline_words(gold: Sequence[Pair]) -> tuple[Pair, ...]:
     tokens = [pair.source_tokens for pair in gold], [pair.output_tokens for pair in gold]
     groups: dict[int, tuple[Group, ...]] = {}
     for batch in batches(*tokens, Words()):
-        for at, pair in enumerate(batch.aligned.order.tolist()):
-            source, output = tokens[0][pair], tokens[1][pair]
-            links = batch.links(at)
-            labels = ["deloth"] * len(source), ["incst"] * len(output)
-            for place, link in enumerate(links[0]):
+        for pair, (source, output) in zip(batch.aligned.order.tolist(), batch.texts, strict=True):
+            labels = ["deloth"] * len(source.words), ["incst"] * len(output.words)
+            for at, link in enumerate(source.links):
                 if link >= 0:
-                    is_same = source[place].lower() == output[link].lower()
-                    has_moved = batch.aligned.source.passes[at, place] > 1
-                    labels[0][place] = labels[1][link] = ("move" if has_moved else NONE) if is_same else "synonym"
-            groups[pair] = build_groups(labels, None, links)
+                    is_same = source.words[at].lower() == output.words[link].lower()
+                    has_moved = source.passes[at] > 1
+                    labels[0][at] = labels[1][link] = "synonym" if not is_same else "move" if has_moved else NONE
+            groups[pair] = build_groups(labels, None, (source.links, output.links))
     return tuple(pair.with_groups(groups[at]) for at, pair in enumerate(gold))
 
 
 def _measure(name: str, gold: Sequence[Pair], systems: Mapping[str, Sequence[Pair]]) -> SetQuality:
     """Compare labellers and baselines with the gold."""
-    everything: dict[str, Sequence[Pair]] = {
+    labelled = {
         "nothing changed": baseline_none(gold),
         "EASSE-style words": baseline_words(gold),
+        "rules": systems.get("rules") or labeller("rules").relabel(gold),
+        **systems,
     }
-    if "rules" not in systems:
-        everything["rules"] = labeller("rules").relabel(gold)
-    clean = [at for at, pair in enumerate(gold) if "err" not in pair.labels]
+    is_clean = ["err" not in pair.labels for pair in gold]
     whole: list[AgainstGold] = []
-    without: list[AgainstGold] = []
-    for system, pairs in (everything | dict(systems)).items():
+    clean: list[AgainstGold] = []
+    for system, pairs in labelled.items():
         whole += against_gold(gold, pairs, name=system)
-        without += against_gold([gold[at] for at in clean], [pairs[at] for at in clean], name=system)
-    return SetQuality(name, tuple(systems), tuple(whole), tuple(without))
+        clean += against_gold([*compress(gold, is_clean)], [*compress(pairs, is_clean)], name=system)
+    return SetQuality(name, tuple(systems), tuple(whole), tuple(clean))

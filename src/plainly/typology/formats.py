@@ -16,6 +16,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +37,18 @@ COLUMNS = (
 )  # fmt: skip
 # Of a source or output in brat's text: where it starts and ends, its pair, its side, and its tokens' spans.
 Place = tuple[int, int, str, str, list[tuple[int, int]]]
-_YAWAT_GROUP = re.compile(r"((?:\d+(?:,\d+)*)?):((?:\d+(?:,\d+)*)?):(\S+)")
+_YAWAT_FORM = re.compile(r"((?:\d+(?:,\d+)*)?):((?:\d+(?:,\d+)*)?):(\S+)")
 _BRAT_NOTE = re.compile(r"#\d+\tAnnotatorNotes (T\d+)\tconfidence ([\d.]+)")
 
 
-def load(place: str | Path) -> tuple[Pair, ...]:
+def load(name: str | Path) -> tuple[Pair, ...]:
     """Load annotated pairs from a file (``.aln`` with ``.crp``, ``.jsonl``, ``.ann``, ``.tsv``) or a named data set."""
-    path = Path(place)
+    path = Path(name)
     if path.suffix not in SUFFIXES:
-        if isinstance(place, str) and place in data.names():
-            return _load_named(place)
+        if isinstance(name, str) and name in data.names():
+            return _load_named(name)
         raise BadInput(
-            f"{place} is neither an annotation file ({', '.join(SUFFIXES)}) nor a data set with annotations "
+            f"{name} is neither an annotation file ({', '.join(SUFFIXES)}) nor a data set with annotations "
             "(assetann/annotations, assetann/gold, swipe/test). To annotate texts: plainly operations label"
         )
     match path.suffix:
@@ -62,11 +63,11 @@ def load(place: str | Path) -> tuple[Pair, ...]:
     return read_yawat(read_text(alignment), read_text(corpus) if corpus.is_file() else None, name=str(alignment))
 
 
-def save(pairs: Sequence[Pair], place: str | Path) -> tuple[Path, ...]:
+def save(pairs: Sequence[Pair], path: str | Path) -> tuple[Path, ...]:
     """Write pairs in the format given by the file name; return the files written."""
-    path = Path(place)
+    path = Path(path)
     if path.suffix not in SUFFIXES:
-        raise BadInput(f"{place}: the file name must end in one of {', '.join(SUFFIXES)}.")
+        raise BadInput(f"{path}: the file name must end in one of {', '.join(SUFFIXES)}.")
     if path.suffix in (".aln", ".crp"):
         texts = {path.with_suffix(".aln"): write_alignment(pairs)}
         if any(pair.source or pair.output for pair in pairs):
@@ -186,12 +187,11 @@ def parse_corpus(text: str, *, name: str = "the .crp file") -> dict[str, tuple[s
         lines.pop()
     if len(lines) % 3:
         raise BadInput(f"{name} has {len(lines)} lines; it needs three for each pair: id, source, output.")
-    texts: dict[str, tuple[str, str]] = {}
-    for start in range(0, len(lines), 3):
-        identifier = lines[start].strip()
-        if identifier in texts:
-            raise BadInput(f"{name}:{start + 1}: the id {identifier!r} occurs twice. Give every pair its own id.")
-        texts[identifier] = (lines[start + 1], lines[start + 2])
+    identifiers = [line.strip() for line in lines[::3]]
+    texts = dict(zip(identifiers, zip(lines[1::3], lines[2::3], strict=True), strict=True))
+    if len(texts) < len(identifiers):
+        at = next(at for at, identifier in enumerate(identifiers) if identifier in identifiers[:at])
+        raise BadInput(f"{name}:{3 * at + 1}: the id {identifiers[at]!r} occurs twice. Give every pair its own id.")
     return texts
 
 
@@ -206,7 +206,7 @@ def read_yawat(
 ) -> tuple[Pair, ...]:
     """Read pairs from the text of an ``.aln`` file and its ``.crp``, or sources and outputs in the same order."""
     lines = ((f"{name}:{number}", line.split()) for number, line in enumerate(alignment.split("\n"), 1))
-    aligned = [(words[0], tuple(_group(group, where) for group in words[1:])) for where, words in lines if words]
+    aligned = [(words[0], tuple(_parse_group(group, where) for group in words[1:])) for where, words in lines if words]
     if corpus is not None:
         texts = parse_corpus(corpus)
         missing = next((identifier for identifier, _ in aligned if identifier not in texts), None)
@@ -227,7 +227,7 @@ def read_yawat(
 
 def write_alignment(pairs: Sequence[Pair]) -> str:
     """Return the text of an ``.aln`` file."""
-    return "".join(" ".join((pair.id, *map(_yawat_group, pair.groups))) + "\n" for pair in pairs)
+    return "".join(" ".join((pair.id, *map(_write_group, pair.groups))) + "\n" for pair in pairs)
 
 
 def write_corpus(pairs: Sequence[Pair]) -> str:
@@ -238,12 +238,12 @@ def write_corpus(pairs: Sequence[Pair]) -> str:
     return "".join(f"{pair.id}\n{pair.source}\n{pair.output}\n" for pair in pairs)
 
 
-def _yawat_group(group: Group) -> str:
+def _write_group(group: Group) -> str:
     return f"{','.join(map(str, group.source))}:{','.join(map(str, group.output))}:{group.label}"
 
 
-def _group(text: str, where: str) -> Group:
-    parsed = _YAWAT_GROUP.fullmatch(text)
+def _parse_group(text: str, where: str) -> Group:
+    parsed = _YAWAT_FORM.fullmatch(text)
     if parsed is None:
         raise BadInput(f"{where}: cannot read the group {text!r}. A group is source,tokens:output,tokens:label.")
     *sides, label = parsed.groups()
@@ -255,25 +255,22 @@ def write_brat(pairs: Sequence[Pair]) -> tuple[str, str]:
     """Return the texts of the ``.txt`` and the ``.ann`` file."""
     text = write_corpus(pairs)
     lines: list[str] = []
-    entities, relations, notes = 0, 0, 0
+    entities, relations, notes = count(1), count(1), count(1)
     places = _places((pair.id, (pair.source, pair.output)) for pair in pairs)
     for pair, source, output in zip(pairs, places[::2], places[1::2], strict=True):
         spans = {"source": source[-1], "output": output[-1]}
         for group in pair.groups:
             names = []
             for side in filter(group.tokens, SIDES):
-                entities += 1
-                names.append(f"T{entities}")
+                names.append(f"T{next(entities)}")
                 fragments = [(spans[side][run[0]][0], spans[side][run[-1]][1]) for run in runs(group.tokens(side))]
                 offsets = ";".join(f"{first} {last}" for first, last in fragments)
                 words = " ".join(text[first:last] for first, last in fragments)
-                lines.append(f"T{entities}\t{group.label} {offsets}\t{words}")
+                lines.append(f"{names[-1]}\t{group.label} {offsets}\t{words}")
             if len(names) == 2:
-                relations += 1
-                lines.append(f"R{relations}\tAligned Arg1:{names[0]} Arg2:{names[1]}")
+                lines.append(f"R{next(relations)}\tAligned Arg1:{names[0]} Arg2:{names[1]}")
             if group.confidence is not None:
-                notes += 1
-                lines.append(f"#{notes}\tAnnotatorNotes {names[0]}\tconfidence {group.confidence!r}")
+                lines.append(f"#{next(notes)}\tAnnotatorNotes {names[0]}\tconfidence {group.confidence!r}")
     return text, "".join(f"{line}\n" for line in lines)
 
 
@@ -347,11 +344,11 @@ def _swipe_pair(identifier: str, page: Mapping[str, Any]) -> Pair:
     output: list[str] = []
     places: dict[int, tuple[range, range]] = {}
     for edit in page["edits"]:
-        equal = edit.get("text", "").split() if edit["type"] == "equal" else []
-        gone, new = equal + edit.get("delete", "").split(), equal + edit.get("insert", "").split()
-        places[edit["idx"]] = range(len(source), len(source) + len(gone)), range(len(output), len(output) + len(new))
-        source += gone
-        output += new
+        starts = len(source), len(output)
+        equal = edit.get("text", "") if edit["type"] == "equal" else ""
+        source += f"{equal} {edit.get('delete', '')}".split()
+        output += f"{equal} {edit.get('insert', '')}".split()
+        places[edit["idx"]] = range(starts[0], len(source)), range(starts[1], len(output))
     groups = []
     for mark in page["annotations"]:
         tokens = [

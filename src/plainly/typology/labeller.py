@@ -45,7 +45,6 @@ _VOCABULARY = 400_000
 _BLOCK = 1024
 
 Floats = npt.NDArray[np.float32]
-_UNPARSED = Parse([], [], [])
 
 # Of a pair: the label of every word on both sides, and how sure each is where that is known.
 WordLabels = tuple[tuple[list[str], list[str]], tuple[list[float], list[float]] | None]
@@ -61,21 +60,19 @@ class PairBatch:
     """A batch of aligned pairs with the labels that the rules give them."""
 
     aligned: AlignedPairs
-    sources: Sequence[Tokens]
-    outputs: Sequence[Tokens]
-    rules: list[PairLabels]
     texts: list[tuple[AlignedText, AlignedText]]
+    rules: list[PairLabels]
 
     def links(self, at: int) -> tuple[Sequence[int], Sequence[int]]:
         return self.texts[at][0].links, self.texts[at][1].links
 
-    def spans(self) -> Iterator[tuple[int, slice, slice]]:
-        """Yield every pair's number, and the slices of its words among all words of the source and of the output."""
-        source, output = 0, 0
-        for pair in self.aligned.order.tolist():
-            ends = source + len(self.sources[pair]), output + len(self.outputs[pair])
-            yield pair, slice(source, ends[0]), slice(output, ends[1])
-            source, output = ends
+    def spans(self) -> Iterator[tuple[slice, slice]]:
+        """Yield the slices of every pair's words among all words of the source and of the output."""
+        start, other_start = 0, 0
+        for source, output in self.texts:
+            end, other_end = start + len(source.words), other_start + len(output.words)
+            yield slice(start, end), slice(other_start, other_end)
+            start, other_start = end, other_end
 
 
 def batches(sources: Sequence[Tokens], outputs: Sequence[Tokens], words: Words) -> Iterator[PairBatch]:
@@ -90,13 +87,13 @@ def batches(sources: Sequence[Tokens], outputs: Sequence[Tokens], words: Words) 
             rows = zip(texts, *columns, strict=True)
             sides.append([AlignedText(text, *(column[: len(text)] for column in row)) for text, *row in rows])
         pairs = list(zip(sides[0], sides[1], strict=True))
-        yield PairBatch(aligned, sources, outputs, [label_pair(*pair) for pair in pairs], pairs)
+        yield PairBatch(aligned, pairs, [label_pair(*pair) for pair in pairs])
 
 
 def facts(
     batch: PairBatch, words: Words, *, buckets: int, parses: Sequence[Sequence[Parse]] | None = None
 ) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints], tuple[Ints, Ints]]:
-    """Return the arguments of ``predict``; ``parses`` are of all pairs, in the order of the pairs."""
+    """Return the arguments of ``predict``; ``parses`` are those of both sides, in the order of the batch."""
     sides = batch.aligned.source, batch.aligned.output
     rows, numbers, count = [], [], 1
     for side, (own, other) in enumerate((sides, sides[::-1])):
@@ -104,9 +101,8 @@ def facts(
         parts = [word_facts, _opinions(batch, own.words, word_facts, side=side, buckets=buckets)]
         real = own.words != 0
         if parses is not None:
-            batch_parses = [parses[side][pair] for pair in batch.aligned.order.tolist()]
             kind = words.table[own.words, KIND_COLUMN].astype(np.int64)
-            values = parse_values(batch_parses, status(own, other, words.table), kind)
+            values = parse_values(parses[side], status(own, other, words.table), kind)
             parts.append(hash_values([value[real] for value in values], _PARSE_TEMPLATE, side=side, buckets=buckets))
         rows.append(np.concatenate(parts, axis=1))
         number = np.zeros(own.words.shape, dtype=np.int64)
@@ -152,10 +148,10 @@ class NetworkWeights:
     @classmethod
     def of(cls, arrays: Mapping[str, Floats], labels: Sequence[Sequence[str]], card: dict[str, Any]) -> NetworkWeights:
         """Build the weights from arrays by their names in a file."""
-        layers, outputs = (
+        layers = (
             tuple((arrays[f"{kind}{at}_w"], arrays[f"{kind}{at}_b"]) for at in (0, 1)) for kind in ("layer", "output")
         )
-        return cls(arrays["table"], arrays["bias"], layers, outputs, tuple(map(tuple, labels)), card)
+        return cls(arrays["table"], arrays["bias"], *layers, tuple(map(tuple, labels)), card)
 
 
 @cache
@@ -206,13 +202,10 @@ def predict(
         )
         state = np.maximum(context @ matrix + bias, 0)
         states.append(state)
-    final = np.concatenate([first, states[0] + states[1]], axis=1)
-    probabilities = []
-    for part, (matrix, bias) in zip(np.split(final, [len(facts[0])]), weights.outputs, strict=True):
-        scores = part @ matrix + bias
-        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-        probabilities.append(exponentials / exponentials.sum(axis=1, keepdims=True))
-    return probabilities
+    sides = np.split(np.concatenate([first, states[0] + states[1]], axis=1), [len(facts[0])])
+    scores = (side @ matrix + bias for side, (matrix, bias) in zip(sides, weights.outputs, strict=True))
+    exponentials = (np.exp(side - side.max(axis=1, keepdims=True)) for side in scores)
+    return [side / side.sum(axis=1, keepdims=True) for side in exponentials]
 
 
 def _sum_rows(table: Floats, rows: Ints) -> Floats:
@@ -279,10 +272,11 @@ class Labeller:
         )
         groups: list[list[Group]] = [[] for _ in sources]
         for batch in batches(*sides, self._words):
-            for at, (labels, confidences) in enumerate(self._decide(batch)):
-                pair, own, other = pieces_of_pairs[int(batch.aligned.order[at])]
-                groups_of_piece = build_groups(labels, confidences, batch.links(at))
-                groups[pair] += [group.shift(own.start, other.start) for group in groups_of_piece]
+            for at, (piece, labels) in enumerate(zip(batch.aligned.order, self._decide(batch), strict=True)):
+                pair, own, other = pieces_of_pairs[piece]
+                groups[pair] += [
+                    group.shift(own.start, other.start) for group in build_groups(*labels, batch.links(at))
+                ]
         return [
             Pair(ids[at], sources[at], outputs[at], tuple(sorted(groups[at], key=lambda group: group.place)), part)
             for at in range(len(sources))
@@ -293,21 +287,16 @@ class Labeller:
         if self._weights is None:
             yield from ((refine(*texts, labels), None) for texts, labels in zip(batch.texts, batch.rules, strict=True))
             return
-        parses = None
-        if self._parser is not None:
-            order = batch.aligned.order.tolist()
-            parses = []
-            for texts in (batch.sources, batch.outputs):
-                by_pair = dict(zip(order, self._parser.parse([texts[pair] for pair in order]), strict=True))
-                parses.append([by_pair.get(pair, _UNPARSED) for pair in range(len(texts))])
+        sides = zip(*batch.texts, strict=True)
+        parses = [self._parser.parse([text.words for text in side]) for side in sides] if self._parser else None
         inputs = facts(batch, self._words, buckets=len(self._weights.table), parses=parses)
         labels, confidences = [], []
         for probabilities, names in zip(predict(self._weights, *inputs), self._weights.labels, strict=True):
             labels.append(np.array(names, dtype=object)[probabilities.argmax(axis=1)].tolist())
             confidences.append(probabilities.max(axis=1).tolist())
-        for pair, (_, source, output) in zip(batch.texts, batch.spans(), strict=True):
-            refined = refine(*pair, (labels[0][source], labels[1][output]))
-            yield refined, (confidences[0][source], confidences[1][output])
+        for texts, (source, output) in zip(batch.texts, batch.spans(), strict=True):
+            refined_labels = refine(*texts, (labels[0][source], labels[1][output]))
+            yield refined_labels, (confidences[0][source], confidences[1][output])
 
 
 TextPairs = tuple[Sequence[str], Sequence[str], Sequence[str], str]  # sources, outputs, ids, and whose outputs

@@ -57,10 +57,12 @@ def _examples(pairs: Sequence[Pair], parser: Parser | None) -> tuple[LabelSets, 
     index = [{label: at for at, label in enumerate(side)} for side in names]
     tokens = [pair.source_tokens for pair in pairs], [pair.output_tokens for pair in pairs]
     examples: dict[int, Example] = {}
-    parses = (parser.parse(tokens[0]), parser.parse(tokens[1])) if parser is not None else None
+    parses = [parser.parse(side) for side in tokens] if parser is not None else None
     for batch in batches(*tokens, words):
-        rows, _, _ = facts(batch, words, buckets=SETTINGS.buckets, parses=parses)
-        for at, (pair, *spans) in enumerate(batch.spans()):
+        order = batch.aligned.order.tolist()
+        batch_parses = parses and [[side[pair] for pair in order] for side in parses]
+        rows, _, _ = facts(batch, words, buckets=SETTINGS.buckets, parses=batch_parses)
+        for at, (pair, spans) in enumerate(zip(order, batch.spans(), strict=True)):
             examples[pair] = Example(
                 facts=[rows[side][span] for side, span in enumerate(spans)],
                 links=[np.array(links, dtype=np.int64) for links in batch.links(at)],
@@ -73,11 +75,7 @@ def _examples(pairs: Sequence[Pair], parser: Parser | None) -> tuple[LabelSets, 
 
 def train(examples: Sequence[Example], labels: LabelSets, *, progress: Progress = no_progress) -> NetworkWeights:
     """Fit the network to examples; its card holds the mean loss per pair in each epoch."""
-    if (
-        not examples
-        or not all(map(len, labels))
-        or not any(len(side) for example in examples for side in example.labels)
-    ):
+    if not all(labels) or not any(len(side) for example in examples for side in example.labels):
         raise BadInput("There are too few annotated pairs to train on. Pass more pairs, or fewer folds=.")
     with require_package("Training the labeller", package="torch", extra="torch"):
         import torch

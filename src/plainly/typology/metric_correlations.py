@@ -36,9 +36,6 @@ class OperationCorrelation:
     p_value: float
     n: int
 
-    def numbers(self) -> Record:
-        return {"rho": self.rho, "p_value": self.p_value, "n": self.n}
-
 
 @dataclass(frozen=True)
 class Regression:
@@ -64,11 +61,11 @@ class OperationCorrelations(Result):
         return [{"part": part, **asdict(row)} for part, rows in self.parts.items() for row in rows]
 
     def json(self) -> Record:
-        parts = {part: {row.label: row.numbers() for row in rows} for part, rows in self.parts.items()}
+        parts = {part: {row.pop("label"): row for row in map(asdict, rows)} for part, rows in self.parts.items()}
         return payload(self, metric=self.metric, pairs=self.pairs, parts=parts)
 
     def tables(self) -> list[Table]:
-        header = ("operation", *(f"{part} {what}" for part in self.parts for what in ("rho", "p")))
+        header = ("operation", *(f"{part} {name}" for part in self.parts for name in ("rho", "p")))
         rows = (
             (describe(same[0].label), *(cell for row in same for cell in (_cell(row.rho, 3), _cell(row.p_value, 4))))
             for same in zip(*self.parts.values(), strict=True)
@@ -115,8 +112,8 @@ class MetricRegressions(Result):
 def correlate(data: Annotated, *, metric: str = "sari", parts: Sequence[str] | None = None) -> OperationCorrelations:
     """Correlate operations with a metric and its parts; each output is scored against the others of its source."""
     pairs, labels, table, scores = _score_pairs(data, metric, parts)
-    parts_correlations = {part: correlations(table, labels, values) for part, values in scores.items()}
-    return OperationCorrelations(metric, len(pairs), parts_correlations)
+    by_part = {part: correlations(table, labels, values) for part, values in scores.items()}
+    return OperationCorrelations(metric, len(pairs), by_part)
 
 
 def regress(
@@ -164,12 +161,11 @@ def leave_one_out(pairs: Sequence[Pair], metric: Metric) -> dict[str, Floats]:
     by_source: dict[str, list[int]] = {}
     for at, pair in enumerate(pairs):
         by_source.setdefault(squeeze(pair.source), []).append(at)
-    positions = [at for at, pair in enumerate(pairs) if len(by_source[squeeze(pair.source)]) > 1]
+    same_source = [by_source[squeeze(pair.source)] for pair in pairs]
+    positions = [at for at, members in enumerate(same_source) if len(members) > 1]
     if not positions:
         raise BadInput("No source has two outputs or more, so none can be scored against others. Pass more outputs.")
-    references = [
-        [pairs[other].output for other in by_source[squeeze(pairs[at].source)] if other != at] for at in positions
-    ]
+    references = [[pairs[other].output for other in same_source[at] if other != at] for at in positions]
     evalset = EvalSet.of([pairs[at].source for at in positions], references=references)
     scores = np.full((len(pairs), len(metric.outputs)), np.nan)
     scores[positions] = metric.score(metric.measure(evalset, [pairs[at].output for at in positions]))
@@ -218,9 +214,8 @@ def regression(
     estimator = _estimator(model, alpha, splits).fit(inputs, target)
     if alpha is None and model in ("lasso", "ridge"):
         alpha = float(estimator.alpha_)
-    held_out = model_selection.cross_val_score(
-        _estimator(model, alpha, splits), inputs, target, cv=splits, scoring="r2"
-    )
+    unfitted = _estimator(model, alpha, splits)
+    held_out = model_selection.cross_val_score(unfitted, inputs, target, cv=splits, scoring="r2")
     return Regression(
         alpha=alpha,
         intercept=float(getattr(estimator, "intercept_", np.nan)),
@@ -234,10 +229,10 @@ def regression(
 def _estimator(model: Estimator, alpha: float | None, splits: Any) -> Any:
     from sklearn import ensemble, linear_model, tree
 
-    choosing = alpha is None
+    is_free = alpha is None  # cross-validation chooses the penalty
     estimators = {
-        "lasso": linear_model.LassoCV(cv=splits) if choosing else linear_model.Lasso(alpha=alpha),
-        "ridge": linear_model.RidgeCV(np.logspace(-2, 4, 25), cv=splits) if choosing else linear_model.Ridge(alpha),
+        "lasso": linear_model.LassoCV(cv=splits) if is_free else linear_model.Lasso(alpha=alpha),
+        "ridge": linear_model.RidgeCV(np.logspace(-2, 4, 25), cv=splits) if is_free else linear_model.Ridge(alpha),
         "linear": linear_model.LinearRegression(),
         "tree": tree.DecisionTreeRegressor(max_depth=5, min_samples_leaf=20, random_state=0),
         "forest": ensemble.RandomForestRegressor(n_estimators=100, min_samples_leaf=10, random_state=0),
