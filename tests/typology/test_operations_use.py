@@ -141,7 +141,7 @@ def test_profiles_are_compared_source_by_source() -> None:
     assert split.certain
     assert -0.7 < split.difference.low < -0.5 < split.difference.high < -0.3
     assert not by_label["move"].certain
-    comparison = PeopleComparison("rules", "", {"a system": rows}, Sampling(seed=0))
+    comparison = PeopleComparison("rules", {"a system": rows}, Sampling(seed=0))
     sentence = "splits the sentence in 0% of sentences (people: 50%)"
     assert comparison.in_words("a system") == [sentence]
     assert f"a system: {sentence}" in repr(comparison)

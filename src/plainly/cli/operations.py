@@ -168,8 +168,8 @@ def _label(args: argparse.Namespace) -> Result | None:
         result = labelling.label(data, unit=sentence, labeller=args.labeller, processes=processes, progress=bar)
     if args.format is not None and not args.output:
         return result
-    if result.notice:
-        say(result.notice)
+    for note in labelling.note_licence(result.labeller):
+        say(note.message)
     print_warnings(result.remarks)
     for system, counts in result.documents.items():
         summary_of_counts = ", ".join(f"{name} {count:,}" for name, count in counts.items())

@@ -74,7 +74,8 @@ class AgainstGold:
         rows = []
         for score in self.labels:
             numbers = (number(value, decimals, undefined="–") for value in (score.precision, score.recall, score.f1))
-            people = () if beside is None else map(number, reversed(beside.get(score.label, (None, None))))
+            shares = () if beside is None else reversed(beside.get(score.label, (np.nan, np.nan)))
+            people = (number(share, undefined="–") for share in shares)
             rows.append((describe(score.label), str(score.gold), str(score.marked), *numbers, *people))
         return Table(header if beside is None else (*header, *_PEOPLE_COLUMNS), tuple(rows), caption)
 
@@ -114,11 +115,9 @@ class AnnotatorAgreement(Result):
     labels: Mapping[TextSide, Mapping[str, float]]
 
     def records(self) -> list[Record]:
-        return [
-            {"side": side, "label": label, "davies_fleiss": kappa}
-            for side in SIDES
-            for label, kappa in (("all", self.kappas[side]), *self.labels[side].items())
-        ]
+        kappas = {side: {"all": self.kappas[side], **self.labels[side]} for side in SIDES}
+        rows = [(side, *row) for side, labels in kappas.items() for row in labels.items()]
+        return [{"side": side, "label": label, "davies_fleiss": kappa} for side, label, kappa in rows]
 
     def json(self) -> Record:
         sides = {
@@ -341,33 +340,30 @@ class LabellerQuality(Result):
     """Quality of labellers on annotated sets, beside baselines and people."""
 
     sets: tuple[SetQuality, ...]
-    notice: str = ""
+    labeller: str = ""  # Empty where the labels were cross-validated.
 
     def records(self) -> list[Record]:
         return [row for quality in self.sets for row in quality.records()]
 
     def json(self) -> Record:
-        sets = [
-            {
-                "gold": quality.gold,
-                "labellers": [side.json() for side in quality.whole],
-                "without_erroneous_pairs": [side.json() for side in quality.clean],
-            }
-            for quality in self.sets
-        ]
+        sets = []
+        for quality in self.sets:
+            whole, clean = ([side.json() for side in sides] for sides in (quality.whole, quality.clean))
+            sets.append({"gold": quality.gold, "labellers": whole, "without_erroneous_pairs": clean})
         return payload(self, sets=sets, people=people())
 
     def tables(self) -> list[Table]:
         return [table for quality in self.sets for table in quality.tables()]
 
     def notes(self) -> list[Note]:
-        return [*note_licence(self.notice), *([Note(_TRAINED_ON_GOLD, code="trained-on")] if self.notice else [])]
+        licence = note_licence(self.labeller)
+        return [*licence, Note(_TRAINED_ON_GOLD, code="trained-on")] if licence else []
 
 
 def evaluate_labeller(data: Annotated = "assetann/gold", *, name: str = "light") -> LabellerQuality:
     """Measure how well a labeller reproduces the labels of people."""
     gold, model = load_annotated(data), labeller(name)
-    return LabellerQuality((_measure(set_name(data), gold, {model.name: model.relabel(gold)}),), model.notice)
+    return LabellerQuality((_measure(set_name(data), gold, {name: model.relabel(gold)}),), name)
 
 
 def cross_validate_labeller(

@@ -10,7 +10,7 @@ aligned with, else the nearest left over. A run without a partner becomes an ins
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -35,14 +35,14 @@ class Group:
         return self.source if side == "source" else self.output
 
     @property
-    def place(self) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:
+    def position(self) -> tuple[bool, tuple[int, ...], tuple[int, ...]]:
         """The sort key of groups: source token, then output token."""
         return not self.source, self.source[:1], self.output[:1]
 
     def shift(self, source: int, output: int) -> Group:
         """Return the group of a piece as one of the whole text, in which the piece begins at these words."""
-        source_tokens = tuple(at + source for at in self.source)
-        return replace(self, source=source_tokens, output=tuple(at + output for at in self.output))
+        sides = tuple(at + source for at in self.source), tuple(at + output for at in self.output)
+        return Group(*sides, self.label, self.confidence)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Violation:
 
 def violations(pairs: Sequence[Pair]) -> list[Violation]:
     """Find unknown labels, labels on the wrong side, tokens in two groups, and err beside other labels."""
-    problems = []
+    problems: list[Violation] = []
     for pair in pairs:
         for group in pair.groups:
             if not is_operation(group.label):
@@ -140,14 +140,13 @@ def violations(pairs: Sequence[Pair]) -> list[Violation]:
             elif problem := _side_problem(group):
                 problems.append(Violation(pair.where, "wrong side", group.label, problem))
         for side in SIDES:
-            earlier_tokens: set[int] = set()
-            for group in pair.groups:
-                for token in group.tokens(side):
-                    if token in earlier_tokens:
-                        problems.append(
-                            Violation(pair.where, "token in two groups", group.label, f"{side} token {token}")
-                        )
-                    earlier_tokens.add(token)
+            tokens = [(token, group.label) for group in pair.groups for token in group.tokens(side)]
+            first = {token: at for at, (token, _) in reversed([*enumerate(tokens)])}
+            problems += [
+                Violation(pair.where, "token in two groups", label, f"{side} token {token}")
+                for at, (token, label) in enumerate(tokens)
+                if at > first[token]
+            ]
         if "err" in pair.labels and len(pair.groups) > 1:
             others = ", ".join(sorted(pair.labels - {"err"})) or "a second err"
             problems.append(Violation(pair.where, "err with others", "err", others))
@@ -169,17 +168,17 @@ def repair(pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], list[Violation]]:
 
     Only labels with a counterpart (inmod and delmod, …) can be repaired; the others are reported and left alone.
     """
-    new_pairs, changes = [], []
-    for pair in pairs:
-        groups = []
-        for group in pair.groups:
-            problem = _side_problem(group)
-            if problem and (counterpart := operation(group.label).counterpart):
-                changes.append(Violation(pair.where, "wrong side", group.label, f"{problem}; is now {counterpart}"))
-                group = replace(group, label=counterpart)
-            groups.append(group)
-        new_pairs.append(pair.with_groups(groups))
-    return tuple(new_pairs), changes
+    changes = []
+
+    def repair_group(group: Group, where: str) -> Group:
+        problem = _side_problem(group)
+        if not problem or not (counterpart := operation(group.label).counterpart):
+            return group
+        changes.append(Violation(where, "wrong side", group.label, f"{problem}; is now {counterpart}"))
+        return replace(group, label=counterpart)
+
+    pairs = [pair.with_groups(repair_group(group, pair.where) for group in pair.groups) for pair in pairs]
+    return tuple(pairs), changes
 
 
 _ALONE = {"source": "deloth", "output": "inoth"}
@@ -203,7 +202,7 @@ def build_groups(
     _pair_up(sides[0], sides[1], links[0])
     groups = [_group(run, run.partner, "source") for run in sides[0]]
     groups += [_group(run, None, "output") for run in sides[1] if run.partner is None]
-    return tuple(sorted(groups, key=lambda group: group.place))
+    return tuple(sorted(groups, key=lambda group: group.position))
 
 
 def _runs(labels: Sequence[str], confidences: Sequence[float] | None, links: Sequence[int]) -> list[_LabelRun]:
@@ -228,31 +227,23 @@ def _runs(labels: Sequence[str], confidences: Sequence[float] | None, links: Seq
 
 
 def _pair_up(source: list[_LabelRun], output: list[_LabelRun], links: Sequence[int]) -> None:
-    unpaired: dict[str, list[_LabelRun]] = {}
-    for run in output:
-        if operation(run.label).side == "both":
-            unpaired.setdefault(run.label, []).append(run)
+    """Find the partners of runs whose label belongs to both sides: the aligned ones first, then the nearest."""
 
-    def join(run: _LabelRun, other: _LabelRun) -> None:
-        run.partner, other.partner = other, run
-        unpaired[run.label].remove(other)
+    def candidates(run: _LabelRun) -> Iterator[_LabelRun]:
+        return (other for other in output if other.label == run.label and other.partner is None)
 
-    unmatched = []
-    for run in source:
-        if operation(run.label).side != "both":
-            continue
+    both_sides = [run for run in source if operation(run.label).side == "both"]
+    for run in both_sides:
         places = {links[at] for at in run.tokens if links[at] >= 0}
-        best = max(unpaired.get(run.label, ()), key=lambda other: len(places.intersection(other.tokens)), default=None)
+        best = max(candidates(run), key=lambda other: len(places.intersection(other.tokens)), default=None)
         if best is not None and places.intersection(best.tokens):
-            join(run, best)
-        else:
-            unmatched.append(run)
-    for run in unmatched:
+            run.partner, best.partner = best, run
+    for run in both_sides:
         # The expected position in the output: after the counterpart of the nearest aligned word before the run.
         position = next((links[at] + 1 for at in range(run.tokens[0] - 1, -1, -1) if links[at] >= 0), 0)
-        nearest = min(unpaired.get(run.label, ()), key=lambda other: abs(other.tokens[0] - position), default=None)
-        if nearest is not None:
-            join(run, nearest)
+        nearest = min(candidates(run), key=lambda other: abs(other.tokens[0] - position), default=None)
+        if run.partner is None and nearest is not None:
+            run.partner, nearest.partner = nearest, run
 
 
 def _group(run: _LabelRun, partner: _LabelRun | None, side: str) -> Group:

@@ -278,7 +278,7 @@ class Labeller:
                     group.shift(own.start, other.start) for group in build_groups(*labels, batch.links(at))
                 ]
         return [
-            Pair(ids[at], sources[at], outputs[at], tuple(sorted(groups[at], key=lambda group: group.place)), part)
+            Pair(ids[at], sources[at], outputs[at], tuple(sorted(groups[at], key=lambda group: group.position)), part)
             for at in range(len(sources))
         ]
 

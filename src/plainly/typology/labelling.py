@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from plainly.text.sentence_alignment import align_many
 from plainly.text.word_alignment import is_long
 from plainly.typology import formats
 from plainly.typology.annotation import Pair
-from plainly.typology.labeller import CHUNK, TextPairs, cached_labeller, label_task
+from plainly.typology.labeller import CHUNK, NOTICE, TextPairs, cached_labeller, label_task
 from plainly.typology.sentence_alignment import sentence_counts, sentence_table
 from plainly.typology.vocabulary import SCHEMA, describe
 
@@ -44,7 +45,6 @@ class LabelledPairs(Result):
     """Pairs with the operations found by a labeller; ``part`` is the system where there are several."""
 
     labeller: str
-    notice: str
     pairs: tuple[Pair, ...]
     remarks: tuple[Note, ...] = ()
     documents: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by system; of aligned documents only
@@ -68,7 +68,7 @@ class LabelledPairs(Result):
         return [*sentences, Table(_TABLE_COLUMNS, rows, text_columns=frozenset(range(len(_TABLE_COLUMNS) - 1)))]
 
     def notes(self) -> list[Note]:
-        return [*note_licence(self.notice), *note_long_pairs(count_long(self.pairs)), *self.remarks]
+        return [*note_licence(self.labeller), *note_long_pairs(count_long(self.pairs)), *self.remarks]
 
 
 Annotated = str | Path | Sequence[Pair] | LabelledPairs
@@ -91,9 +91,9 @@ def payload(result: Result, **fields: Any) -> Record:
     return {"schema": SCHEMA, **fields, "warnings": warnings(result)}
 
 
-def note_licence(notice: str) -> list[Note]:
-    """Return a note about a labeller's licence, if there is one."""
-    return [Note(notice, code="licence")] if notice else []
+def note_licence(labeller: str) -> list[Note]:
+    """Return a note about the licence of a labeller's weights, if it has any."""
+    return [] if labeller in ("", "rules") else [Note(NOTICE, code="licence")]
 
 
 def note_long_pairs(count: int) -> list[Note]:
@@ -143,16 +143,14 @@ def label(
         language=language,
         incomplete=incomplete,
     )
-    several = len(inputs.outputs) > 1
-    sides = [pair_texts(inputs.evalset, lines, system if several else "") for system, lines in inputs.outputs.items()]
+    parts = inputs.outputs if len(inputs.outputs) > 1 else [""]
+    sides = [pair_texts(inputs.evalset, *texts) for texts in zip(inputs.outputs.values(), parts, strict=True)]
     documents: dict[str, Mapping[str, int]] = {}
-    if unit is not None:
-        alignments = [_align_sentences(side) for side in sides]
-        sides = [pairs for pairs, _ in alignments]
-        documents = dict(zip(inputs.outputs, (counts for _, counts in alignments), strict=True))
+    for at, system in enumerate(inputs.outputs) if unit is not None else ():
+        sides[at], documents[system] = _align_sentences(sides[at])
     pairs_by_system = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
-    pairs = tuple(pair for pairs in pairs_by_system for pair in pairs)
-    return LabelledPairs(labeller, cached_labeller(labeller).notice, pairs, warn_of_language(inputs), documents)
+    pairs = tuple(chain.from_iterable(pairs_by_system))
+    return LabelledPairs(labeller, pairs, warn_of_language(inputs), documents)
 
 
 def _align_sentences(texts: TextPairs) -> tuple[TextPairs, dict[str, int]]:
@@ -215,7 +213,6 @@ class LabelledCorpus(Result):
     """The pairs labelled into a folder, and the rows that an earlier run labelled or that were set aside."""
 
     labeller: str
-    notice: str
     folder: Path
     pairs: int
     reading: Reading
@@ -239,7 +236,7 @@ class LabelledCorpus(Result):
         notes = [Note(f"{self.pairs:,} pairs labelled into {self.folder} ({reading.parts} parts)")]
         if reading.resumed:
             notes.append(Note(f"{reading.resumed} of {reading.parts} parts were labelled before"))
-        return [*note_licence(self.notice), *notes, *note_long_pairs(self.long), *reading.notes()]
+        return [*note_licence(self.labeller), *notes, *note_long_pairs(self.long), *reading.notes()]
 
 
 def label_corpus(
@@ -257,7 +254,7 @@ def label_corpus(
 
     if not corpus.has_sources:
         raise BadInput(_NO_SOURCES)
-    notice = cached_labeller(labeller).notice
+    cached_labeller(labeller)  # raises if there is no labeller of that name
     target = Path(folder).resolve()
     target.mkdir(parents=True, exist_ok=True)
     identity = json.dumps([corpus.identity, labeller, on_error, plainly.__version__])
@@ -269,21 +266,18 @@ def label_corpus(
         open(target / _ABOUT, "a", encoding="utf-8") as about,
     ):
         tell(sum(corpus.parts[number].count for number in finished))
-        for at, (pairs, long, bad) in engine.run(partial(_label_part, labeller, target, on_error), tasks, tell=tell):
-            number = tasks[at][0]
-            finished[number] = {"part": number, "pairs": pairs, "long": long, "bad": list(map(asdict, bad))}
-            about.write(json.dumps(finished[number]) + "\n")
+        for _, entry in engine.run(partial(_label_part, labeller, target, on_error), tasks, tell=tell):
+            finished[entry["part"]] = entry
+            about.write(json.dumps(entry) + "\n")
             about.flush()
     bad_rows = tuple(Bad(**row) for number in sorted(finished) for row in finished[number]["bad"])
     reading = Reading(corpus.rows, corpus.rows, sum(map(len, bad_rows)), bad_rows, resumed, len(corpus.parts))
-    counts = [sum(entry.get(name, 0) for entry in finished.values()) for name in ("pairs", "long")]
-    return LabelledCorpus(labeller, notice, Path(folder), counts[0], reading, counts[1])
+    pairs, long = (sum(entry.get(name, 0) for entry in finished.values()) for name in ("pairs", "long"))
+    return LabelledCorpus(labeller, Path(folder), pairs, reading, long)
 
 
-def _label_part(
-    labeller: str, folder: Path, on_error: OnError, task: tuple[int, Part], tell: Tell
-) -> tuple[int, int, list[Bad]]:
-    """Label the pairs of a part and write them."""
+def _label_part(labeller: str, folder: Path, on_error: OnError, task: tuple[int, Part], tell: Tell) -> Record:
+    """Label the pairs of a part and write them; return the part's entry in the file that describes the folder."""
     number, part = task
     pairs: list[Pair] = []
     bad: list[Bad] = []
@@ -295,7 +289,7 @@ def _label_part(
             pairs += label_task(labeller, pair_texts(batch.evalset, outputs, system if len(batch.outputs) > 1 else ""))
         tell(batch.read)
     write_whole(_path(folder, number), formats.write_jsonl(pairs))
-    return len(pairs), count_long(pairs), bad
+    return {"part": number, "pairs": len(pairs), "long": count_long(pairs), "bad": list(map(asdict, bad))}
 
 
 def _read_finished(folder: Path, key: str, *, restart: bool) -> dict[int, Any]:

@@ -27,7 +27,6 @@ from plainly.io.units import Unit
 from plainly.stats.resample import Estimate, Floats, interval
 from plainly.typology.annotation import SIDES, Pair, squeeze
 from plainly.typology.features import Ints
-from plainly.typology.labeller import cached_labeller
 from plainly.typology.labelling import (
     Annotated,
     LabelledPairs,
@@ -117,11 +116,9 @@ class Profile(Result):
     operations: tuple[OperationCount, ...]
     per_pair: dict[int, int]
     annotations_per_pair: dict[int, int]
-    labels: tuple[str, ...]
-    cooccurrence: Ints  # [i, j] is the number of pairs with both labels.
+    cooccurrence: Ints  # [i, j] is the number of pairs with both operations.
     systems: Mapping[str, Profile] = field(default_factory=dict)  # Where there are several.
     labeller: str = ""  # Empty where people annotated.
-    notice: str = ""
     documents: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # What became of sentences, by system.
 
     def __getitem__(self, label: str) -> OperationCount:
@@ -148,11 +145,9 @@ class Profile(Result):
     def tables(self) -> list[Table]:
         tables = [sentence_table(self.documents)] if self.documents else []
         if self.systems:
-            codes = [count.label for count in self._by_frequency()]
-            rows = [
-                (describe(label), *(percent(system[label].share) for system in self.systems.values()))
-                for label in codes
-            ]
+            labels = (count.label for count in self._by_frequency())
+            systems = self.systems.values()
+            rows = [(describe(label), *(percent(system[label].share) for system in systems)) for label in labels]
             return [*tables, Table(("operation", *self.systems), tuple(rows))]
         header = ("operation", "pairs", "share", "annotations", "source words", "output words")
         rows = []
@@ -163,11 +158,9 @@ class Profile(Result):
         return [*tables, Table(header, tuple(rows))]
 
     def notes(self) -> list[Note]:
-        distribution = ", ".join(f"{many}: {pairs}" for many, pairs in self.per_pair.items())
-        summary = (
-            f"{self.pairs} pairs, {self.unchanged} without any operation. Pairs by number of operations: {distribution}"
-        )
-        return [Note(summary), *note_licence(self.notice)]
+        distribution = ", ".join(f"{operations}: {pairs}" for operations, pairs in self.per_pair.items())
+        counts = f"{self.pairs} pairs, {self.unchanged} without any operation."
+        return [Note(f"{counts} Pairs by number of operations: {distribution}"), *note_licence(self.labeller)]
 
     def _by_frequency(self) -> list[OperationCount]:
         return sorted((count for count in self.operations if count.annotations), key=lambda count: -count.pairs)
@@ -182,7 +175,7 @@ class Profile(Result):
             "operations": operations,
             "operations_per_pair": self.per_pair,
             "annotations_per_pair": self.annotations_per_pair,
-            "cooccurrence": {"labels": list(self.labels), "pairs": self.cooccurrence.tolist()},
+            "cooccurrence": {"labels": [row["label"] for row in operations], "pairs": self.cooccurrence.tolist()},
         }
 
 
@@ -194,7 +187,8 @@ class Cooccurrence(Result):
 
     def records(self) -> list[Record]:
         """Return one row per operation, with a column for each other."""
-        labels, together = self.profile.labels, self.profile.cooccurrence
+        together = self.profile.cooccurrence
+        labels = [count.label for count in self.profile.operations]
         present = np.flatnonzero(together.diagonal()).tolist()
         return [
             {"pairs with both": labels[at], **{labels[other]: int(together[at, other]) for other in present}}
@@ -211,7 +205,7 @@ class Cooccurrence(Result):
         return [Table(header, tuple((describe(label), *counts) for label, *counts in cells))]
 
     def notes(self) -> list[Note]:
-        return note_licence(self.profile.notice)
+        return note_licence(self.profile.labeller)
 
 
 def labels_in(pairs: Sequence[Pair]) -> tuple[str, ...]:
@@ -246,7 +240,6 @@ def profile(pairs: Sequence[Pair], *, name: str = "") -> Profile:
         operations=tuple(operations),
         per_pair=dict(sorted(Counter(present.sum(axis=1).tolist()).items())),
         annotations_per_pair=dict(sorted(Counter(table.sum(axis=1).tolist()).items())),
-        labels=labels,
         cooccurrence=present.T @ present,
     )
 
@@ -257,13 +250,8 @@ def profile_labelled(labelled: LabelledPairs) -> Profile:
     for pair in labelled.pairs:
         systems.setdefault(pair.part, []).append(pair)
     several = {system: profile(pairs, name=system) for system, pairs in systems.items()} if len(systems) > 1 else {}
-    return replace(
-        profile(labelled.pairs),
-        systems=several,
-        labeller=labelled.labeller,
-        notice=labelled.notice,
-        documents=labelled.documents,
-    )
+    whole = profile(labelled.pairs)
+    return replace(whole, systems=several, labeller=labelled.labeller, documents=labelled.documents)
 
 
 def _moments(sizes: Sequence[tuple[int, int]]) -> Iterator[float]:
@@ -297,7 +285,6 @@ class PeopleComparison(Result):
     """The operations of every system beside those of people."""
 
     labeller: str
-    notice: str
     systems: Mapping[str, tuple[ShareDifference, ...]]
     sampling: Sampling
     remarks: tuple[Note, ...] = ()
@@ -312,21 +299,14 @@ class PeopleComparison(Result):
         ]
 
     def records(self) -> list[Record]:
-        return [
-            {"system": system, "operation": row.label, **row.numbers()}
-            for system, rows in self.systems.items()
-            for row in rows
-        ]
+        listed = [(system, row) for system, rows in self.systems.items() for row in rows]
+        return [{"system": system, "operation": row.label, **row.numbers()} for system, row in listed]
 
     def json(self) -> Record:
-        systems = [
-            {
-                "system": system,
-                "operations": {row.label: row.numbers() for row in rows},
-                "in_words": self.in_words(system),
-            }
-            for system, rows in self.systems.items()
-        ]
+        systems = []
+        for system, rows in self.systems.items():
+            operations = {row.label: row.numbers() for row in rows}
+            systems.append({"system": system, "operations": operations, "in_words": self.in_words(system)})
         return payload(self, labeller=self.labeller, systems=systems)
 
     def tables(self) -> list[Table]:
@@ -348,7 +328,7 @@ class PeopleComparison(Result):
         ]
         level = f"{100 * self.sampling.level:g} % bootstrap over sources"
         legend = f"Share of sentences with each operation. * differs from people's ({level})."
-        return [*claims, Note(legend), *note_licence(self.notice), *self.remarks]
+        return [*claims, Note(legend), *note_licence(self.labeller), *self.remarks]
 
 
 def compare_with_people(
@@ -371,7 +351,7 @@ def compare_with_people(
     people_pairs = pairs_by_system.pop() if people is None else load_annotated(people)
     differences = [share_differences(pairs, people_pairs, sampling=sampling) for pairs in pairs_by_system]
     systems = dict(zip(texts.outputs, differences, strict=True))
-    return PeopleComparison(labeller, cached_labeller(labeller).notice, systems, sampling, warn_of_language(texts))
+    return PeopleComparison(labeller, systems, sampling, warn_of_language(texts))
 
 
 def share_differences(

@@ -9,10 +9,10 @@ gap of the other text.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, dropwhile
+from itertools import accumulate, dropwhile, pairwise, takewhile
 
 from plainly.text.lexicon import BE, CONTENT, KIND, is_negation, stem
 from plainly.text.word_alignment import runs
@@ -27,6 +27,7 @@ _BEFORE_VERBS = frozenset({KIND["pronoun"], KIND["auxiliary"], KIND["relative"]}
 _MARKS = frozenset({KIND["comma"], KIND["bracket"], KIND["stop"]})
 _MARKS_OR_DETERMINER = _MARKS | {KIND["determiner"]}
 _STOP, _COMMA, _AUXILIARY = (KIND[name] for name in ("stop", "comma", "auxiliary"))
+_ENDS = frozenset({_STOP, _COMMA, KIND["preposition"], KIND["determiner"]})  # of the words that a negation applies to
 _NOUNS = frozenset({KIND["content"], KIND["name"]})
 _PHRASE = _NOUNS | {KIND["determiner"]}
 _JOINS = frozenset({KIND["conjunction"], KIND["relative"], KIND["comma"], KIND["preposition"]})
@@ -58,26 +59,27 @@ def label_pair(source: AlignedText, output: AlignedText) -> PairLabels:
     """Return a label for every token of the source and of the output."""
     labels: PairLabels = ([NONE] * len(source.words), [NONE] * len(output.words))
     for at, place in enumerate(source.links):
-        if place >= 0:
-            before, after = source.words[at].lower(), output.words[place].lower()
-            if before != after:
-                labels[0][at] = labels[1][place] = _form(source, at, before, output, place, after)
-            elif source.passes[at] > 1:
-                labels[0][at] = labels[1][place] = "move"
-    for source_run, output_run in _gaps(source, output):
-        _gap(source, output, source_run, output_run, labels)
-    _splits(output, labels[1])
+        if place >= 0 and source.words[at].lower() != output.words[place].lower():
+            labels[0][at] = labels[1][place] = _classify_form(source, at, output, place)
+        elif place >= 0 and source.passes[at] > 1:
+            labels[0][at] = labels[1][place] = "move"
+    for source_run, output_run in _find_gaps(source, output):
+        _label_gap(source, output, source_run, output_run, labels)
+    _label_splits(output, labels[1])
     return labels
 
 
-def _form(source: AlignedText, at: int, before: str, output: AlignedText, place: int, after: str) -> str:
+def _classify_form(source: AlignedText, at: int, output: AlignedText, place: int) -> str:
     """Return the label of a change of form between two words of one root."""
+    before, after = source.words[at].lower(), output.words[place].lower()
     if after in (before + "s", before + "es") or (before.endswith("y") and after == before[:-1] + "ies"):
         return "verbf" if _is_verbal(source, at) else "s2p"
     if before in (after + "s", after + "es") or (after.endswith("y") and before == after[:-1] + "ies"):
         return "verbf" if _is_verbal(source, at) else "p2s"
-    passive = [at_ > 0 and side.words[at_ - 1].lower() in BE for side, at_ in ((source, at), (output, place))]
-    if passive[0] and not passive[1] and before.endswith(("ed", "en", "n", "t")) and source.passes[at] > 1:
+    was_passive, is_passive = (
+        position > 0 and side.words[position - 1].lower() in BE for side, position in ((source, at), (output, place))
+    )
+    if was_passive and not is_passive and before.endswith(("ed", "en", "n", "t")) and source.passes[at] > 1:
         return "p2a"
     if before.endswith(("ed", "ing")) or after.endswith(("ed", "ing")):
         return "verbf"
@@ -92,27 +94,24 @@ def _is_verbal(side: AlignedText, at: int) -> bool:
     return at > 0 and (side.kinds[at - 1] in _BEFORE_VERBS or side.words[at - 1].lower() == "to")
 
 
-def _gaps(source: AlignedText, output: AlignedText) -> list[tuple[list[int], list[int]]]:
-    """Return unaligned words of both sides between the same two words that were kept in place."""
+def _find_gaps(source: AlignedText, output: AlignedText) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield unaligned words of both sides between the same two words that were kept in place."""
     anchors = [(at, place) for at, place in enumerate(source.links) if source.passes[at] == 1]
-    gaps = []
-    before = (-1, -1)
-    for anchor in [*anchors, (len(source.words), len(output.words))]:
+    ends = len(source.words), len(output.words)
+    for before, anchor in pairwise([(-1, -1), *anchors, ends]):
         if anchor[0] - before[0] > 1 or anchor[1] - before[1] > 1:  # most words stand side by side
             left = [at for at in range(before[0] + 1, anchor[0]) if source.links[at] < 0]
             right = [at for at in range(before[1] + 1, anchor[1]) if output.links[at] < 0]
             if left or right:
-                gaps.append((left, right))
-        before = anchor
-    return gaps
+                yield left, right
 
 
-def _gap(source: AlignedText, output: AlignedText, left: list[int], right: list[int], labels: PairLabels) -> None:
+def _label_gap(source: AlignedText, output: AlignedText, left: list[int], right: list[int], labels: PairLabels) -> None:
     content = [[at for at in run if side.kinds[at] in _CONTENT] for side, run in ((source, left), (output, right))]
-    stop = next((at for at in right if output.kinds[at] == KIND["stop"]), None)
-    if content[0] and content[1] and len(left) <= 8 and len(right) <= 8 and stop is None:
-        _replace(source, left, labels[0], cst="delcst")
-        _replace(output, right, labels[1], cst="incst")
+    has_stop = any(output.kinds[at] == _STOP for at in right)
+    if content[0] and content[1] and len(left) <= 8 and len(right) <= 8 and not has_stop:
+        _label_replacement(source, left, labels[0], consistency="delcst")
+        _label_replacement(output, right, labels[1], consistency="incst")
         return
     pronouns = [at for at in right if output.kinds[at] == KIND["pronoun"]]
     if content[0] and pronouns and len(right) <= 2 and not content[1]:
@@ -121,47 +120,49 @@ def _gap(source: AlignedText, output: AlignedText, left: list[int], right: list[
         for at in right:
             labels[1][at] = "pron" if at in pronouns else "incst"
         return
-    _one_sided(source, left, labels[0], ("delcst", "delmod", "delprop", "deloth"))
-    _one_sided(output, right, labels[1], ("incst", "inmod", "inprop", "inoth"))
+    _label_one_side(source, left, labels[0], ("delcst", "delmod", "delprop", "deloth"))
+    _label_one_side(output, right, labels[1], ("incst", "inmod", "inprop", "inoth"))
 
 
-def _replace(side: AlignedText, run: list[int], target: list[str], *, cst: str) -> None:
+def _label_replacement(side: AlignedText, run: list[int], target: list[str], *, consistency: str) -> None:
     """Label a replacement from its first content word to its last; words beyond its ends are consistency."""
     content = [at for at in run if side.kinds[at] in _CONTENT]
     for at in run:
-        target[at] = "synonym" if content[0] <= at <= content[-1] or side.kinds[at] == KIND["auxiliary"] else cst
+        is_inside = content[0] <= at <= content[-1] or side.kinds[at] == _AUXILIARY
+        target[at] = "synonym" if is_inside else consistency
 
 
-def _one_sided(side: AlignedText, run: list[int], target: list[str], names: tuple[str, str, str, str]) -> None:
+def _label_one_side(side: AlignedText, run: list[int], target: list[str], names: tuple[str, str, str, str]) -> None:
+    """Label words that were only inserted or only deleted."""
     consistency, modifier, clause, other = names
     for part in runs(run):
         inner = part if any(side.kinds[at] in _CONTENT for at in part) else []
         inner = list(dropwhile(lambda at: side.kinds[at] in _MARKS, inner))
         while inner and side.kinds[inner[-1]] in _MARKS_OR_DETERMINER:
             inner.pop()
-        kinds = [side.kinds[at] for at in inner]
         label = other
-        if len(inner) >= 4 and not _CLAUSE.isdisjoint(kinds):
+        if len(inner) >= 4 and not _CLAUSE.isdisjoint(side.kinds[at] for at in inner):
             label = clause
-        elif kinds and kinds[0] in _ADVERBIAL:
+        elif inner and _is_modifier(side, inner):
             label = modifier
-        elif kinds and len(inner) <= 2:
-            # One or two words right before a content word that stayed, or an adverb in -ly.
-            follows_content = not _NOUNS.isdisjoint(side.kinds[inner[-1] + 1 : inner[-1] + 2])
-            adverb = any(side.words[at].lower().endswith("ly") for at in inner)
-            if adverb or (follows_content and all(kind == KIND["content"] for kind in kinds)):
-                label = modifier
         for at in part:
-            target[at] = consistency
-        for at in inner:
-            target[at] = label
+            target[at] = label if at in inner else consistency
 
 
-def _splits(output: AlignedText, target: list[str]) -> None:
+def _is_modifier(side: AlignedText, run: list[int]) -> bool:
+    """Return whether words modify: they begin with a preposition, are an adverb, or stand right before a noun."""
+    if side.kinds[run[0]] in _ADVERBIAL or len(run) > 2:
+        return side.kinds[run[0]] in _ADVERBIAL
+    is_before_noun = not _NOUNS.isdisjoint(side.kinds[run[-1] + 1 : run[-1] + 2])
+    has_adverb = any(side.words[at].lower().endswith("ly") for at in run)
+    return has_adverb or (is_before_noun and all(side.kinds[at] == KIND["content"] for at in run))
+
+
+def _label_splits(output: AlignedText, target: list[str]) -> None:
     """Label stops inside the output that do not come from the source."""
     last = len(output.words) - 1
     for at, kind in enumerate(output.kinds):
-        if kind == KIND["stop"] and at < last and output.links[at] < 0:
+        if kind == _STOP and at < last and output.links[at] < 0:
             target[at] = "split"
             for following in range(at + 1, last + 1):
                 if output.links[following] >= 0 or target[following] not in ("inoth", "inprop", "inmod"):
@@ -187,7 +188,7 @@ class _Sides:
         source, output = (list(accumulate(int(place == 1) for place in text.passes)) for text in self.texts)
         return source, output
 
-    def free(self, side: int, at: int) -> bool:
+    def is_free(self, side: int, at: int) -> bool:
         """Return whether a word has no counterpart."""
         return self.texts[side].links[at] < 0
 
@@ -195,7 +196,7 @@ class _Sides:
         """Return the words without a counterpart in a gap of the other side."""
         other = 1 - side
         gaps = self.gaps[other]
-        return [at for at in range(bisect_left(gaps, gap), bisect_right(gaps, gap)) if self.free(other, at)]
+        return [at for at in range(bisect_left(gaps, gap), bisect_right(gaps, gap)) if self.is_free(other, at)]
 
     def mark(self, side: int, places: Sequence[int], label: str) -> None:
         for at in places:
@@ -205,30 +206,30 @@ class _Sides:
 def refine(source: AlignedText, output: AlignedText, labels: PairLabels) -> PairLabels:
     """Correct the labels where the words leave no doubt."""
     if "s2p" in labels[0] and "p2s" in labels[0]:
-        _agreement(source, labels)
+        _label_agreement(source, labels)
     pair = _Sides(source, output, labels)
     if not pair.without[0] and not pair.without[1]:
         return labels
     if _STOP in source.kinds[:-1]:
-        _merges(pair)
+        _label_merges(pair)
     for side, words in enumerate(pair.without):
         if not words.isdisjoint(_FRAMES):
-            _frames(pair, side)
+            _label_frames(pair, side)
         if not words.isdisjoint(BE):
-            _voice(pair, side)
+            _label_voice(pair, side)
     for side, words in enumerate(pair.without):
         if any(map(_is_denial, words)):
-            _denials(pair, side)
+            _label_denials(pair, side)
     for side, words in enumerate(pair.without):
         if not words.isdisjoint(_SUBJECTS):
-            _pronouns(pair, side)
+            _label_pronouns(pair, side)
         if not words.isdisjoint(_HELPING):
-            _tenses(pair, side)
-        _clauses(pair, side)
+            _label_tenses(pair, side)
+        _label_clauses(pair, side)
     return labels
 
 
-def _merges(pair: _Sides) -> None:
+def _label_merges(pair: _Sides) -> None:
     """Label a stop inside the source whose neighbours share a sentence of the output."""
     source, output = pair.texts
     sentences = list(accumulate((int(kind == _STOP) for kind in output.kinds[:-1]), initial=0))
@@ -241,61 +242,52 @@ def _merges(pair: _Sides) -> None:
         after = next((link for link in links[at + 1 :] if link >= 0), -1)
         if before < 0 or after < 0 or sentences[before] != sentences[after]:
             continue
+        next_words = range(at + 1, min(at + 3, len(source.words)))
         pair.mark(0, [at], "merge")
-        for place in range(at + 1, min(at + 3, len(source.words))):
-            if pair.free(0, place) and source.kinds[place] not in CONTENT:
-                pair.mark(0, [place], "delcst")
+        pair.mark(0, [i for i in next_words if pair.is_free(0, i) and source.kinds[i] not in CONTENT], "delcst")
         low, high = sorted((before, after))
-        joins = [place for place in range(low, high + 1) if pair.free(1, place) and output.kinds[place] in _JOINS]
-        joins += [place for place in range(min(2, low + 1)) if pair.free(1, place) and output.kinds[place] in _JOINS]
-        pair.mark(1, joins, "incst")
+        reach = (*range(low, high + 1), *range(min(2, low + 1)))
+        pair.mark(1, [i for i in reach if pair.is_free(1, i) and output.kinds[i] in _JOINS], "incst")
 
 
-def _frames(pair: _Sides, side: int) -> None:
+def _label_frames(pair: _Sides, side: int) -> None:
     """Label "there are" and "it is … that/who" on one side only: toImp in the output, fromImp in the source."""
     lower, text = pair.lower[side], pair.texts[side]
     for at, word in enumerate(lower[:-2]):
         starts = at == 0 or text.kinds[at - 1] in (_STOP, _COMMA)
-        if not starts or word not in _FRAMES or not pair.free(side, at) or lower[at + 1] not in BE:
+        if not starts or word not in _FRAMES or not pair.is_free(side, at) or lower[at + 1] not in BE:
             continue
         reach = range(at + 2, min(at + 8, len(lower)))
         close = next((place for place in reach if lower[place] in _FRAMES[word]), -1)
         if word == "it" and close < 0:
             continue
         inside = range(at + 2, close) if word == "it" and side == 1 else ()
-        frame = [place for place in (at, at + 1, close, *inside) if place >= 0 and pair.free(side, place)]
+        frame = [place for place in (at, at + 1, close, *inside) if place >= 0 and pair.is_free(side, place)]
         pair.mark(side, frame, ("fromImp", "toImp")[side])
         if side == 1:  # what stood for the frame: "lie", "exists"
-            for place, kind in enumerate(pair.texts[0].kinds):
-                if kind == KIND["content"] and pair.free(0, place) and pair.lower[0][place] in _EXIST:
-                    pair.mark(0, [place], "delcst")
+            verbs = [place for place, word in enumerate(pair.lower[0]) if word in _EXIST and pair.is_free(0, place)]
+            pair.mark(0, [place for place in verbs if pair.texts[0].kinds[place] == KIND["content"]], "delcst")
 
 
-def _voice(pair: _Sides, side: int) -> None:
+def _label_voice(pair: _Sides, side: int) -> None:
     """Label a verb that is passive on this side and active on the other: p2a if this is the source, else a2p."""
     text, other = pair.texts[side], pair.texts[1 - side]
     lower, other_lower = pair.lower[side], pair.lower[1 - side]
     label = ("p2a", "a2p")[side]
     for at, link in enumerate(text.links):
-        if link < 0 or text.kinds[at] != KIND["content"]:
-            continue
         auxiliary = next((place for place in (at - 1, at - 2) if place >= 0 and lower[place] in BE), -1)
-        if auxiliary < 0 or not pair.free(side, auxiliary):
+        if link < 0 or text.kinds[at] != KIND["content"] or auxiliary < 0 or not pair.is_free(side, auxiliary):
             continue
         is_active = not any(word in BE for word in other_lower[max(0, link - 3) : link])
         by = next((place for place in range(at + 1, min(at + 6, len(lower))) if lower[place] == "by"), -1)
-        agent = by >= 0 and pair.free(side, by)
+        agent = by >= 0 and pair.is_free(side, by)
         has_crossed = _has_crossed(text, at, link)
         participle = lower[at].endswith(_PARTICIPLES) and not other_lower[link].endswith("ing")
         if is_active and (agent or has_crossed) and participle:
-            pair.mark(
-                side,
-                [place for place in range(auxiliary, at + 1) if place in (auxiliary, at) or pair.free(side, place)],
-                label,
-            )
-            pair.mark(1 - side, [link], label)
-            modals = [place for place in (link - 1,) if place >= 0 and other.kinds[place] == _AUXILIARY]
-            pair.mark(1 - side, [place for place in modals if pair.free(1 - side, place)], label)
+            between = [place for place in range(auxiliary + 1, at) if pair.is_free(side, place)]
+            pair.mark(side, [auxiliary, *between, at], label)
+            has_modal = link > 0 and other.kinds[link - 1] == _AUXILIARY and pair.is_free(1 - side, link - 1)
+            pair.mark(1 - side, [link - 1, link] if has_modal else [link], label)
             if agent:
                 pair.mark(side, [by], ("delcst", "incst")[side])
 
@@ -307,19 +299,19 @@ def _has_crossed(text: AlignedText, at: int, link: int) -> bool:
     return any(place > link for place in before) or any(0 <= place < link for place in after)
 
 
-def _denials(pair: _Sides, side: int) -> None:
+def _label_denials(pair: _Sides, side: int) -> None:
     """Label a negation in a gap of one side only, beside words that were exchanged: pos2neg or neg2pos."""
     label, other = ("neg2pos", "pos2neg")[side], pair.texts[1 - side]
     gaps: set[int] = set()
     for at, word in enumerate(pair.lower[side]):
-        if not pair.free(side, at) or not _is_denial(word) or pair.gaps[side][at] in gaps:
+        if not pair.is_free(side, at) or not _is_denial(word) or pair.gaps[side][at] in gaps:
             continue
         gaps.add(pair.gaps[side][at])
         there = pair.opposite(side, pair.gaps[side][at])
         content = [place for place in there if other.kinds[place] in CONTENT or other.kinds[place] == KIND["negation"]]
         if not content or len(content) > 2 or any(_is_denial(pair.lower[1 - side][place]) for place in there):
             continue
-        pair.mark(side, [place for place in _find_denial(pair, side, at) if pair.free(side, place)], label)
+        pair.mark(side, [place for place in _find_denial(pair, side, at) if pair.is_free(side, place)], label)
         reach = range(content[0], content[-1] + 1) if content[-1] - content[0] <= 4 else content
         pair.mark(1 - side, reach, label)
         small_words = [place for place in there if place not in content and pair.labels[1 - side][place] in _FREE]
@@ -332,23 +324,18 @@ def _is_denial(word: str) -> bool:
 
 def _find_denial(pair: _Sides, side: int, at: int) -> list[int]:
     """Return the words that belong to a negation: the auxiliary before it, and the negated words if they are new."""
-    text = pair.texts[side]
-    first = at
-    while first > 0 and text.kinds[first - 1] == _AUXILIARY and pair.free(side, first - 1):
-        first -= 1
-    last = at
-    while last + 1 < len(text.words) and pair.free(side, last + 1) and last - at < 3 and text.kinds[last + 1] not in (
-        _STOP, _COMMA, KIND["preposition"], KIND["determiner"]
-    ):  # fmt: skip
-        last += 1
-    return list(range(first, last + 1))
+    kinds = pair.texts[side].kinds
+    before, after = range(at - 1, -1, -1), range(at + 1, min(at + 4, len(kinds)))
+    auxiliaries = takewhile(lambda place: kinds[place] == _AUXILIARY and pair.is_free(side, place), before)
+    negated_words = takewhile(lambda place: kinds[place] not in _ENDS and pair.is_free(side, place), after)
+    return [*auxiliaries, at, *negated_words]
 
 
-def _pronouns(pair: _Sides, side: int) -> None:
+def _label_pronouns(pair: _Sides, side: int) -> None:
     """Label a pronoun for a phrase of the same text, or the reverse, in one gap: fromPron or pron."""
     label, other = ("fromPron", "pron")[side], pair.texts[1 - side]
     for at, word in enumerate(pair.lower[side]):
-        if word not in _SUBJECTS or not pair.free(side, at) or pair.labels[side][at] not in _FREE:
+        if word not in _SUBJECTS or not pair.is_free(side, at) or pair.labels[side][at] not in _FREE:
             continue
         # The first noun phrase of new words in the gap: at most a determiner and three words.
         phrases = runs([place for place in pair.opposite(side, pair.gaps[side][at]) if other.kinds[place] in _PHRASE])
@@ -360,42 +347,38 @@ def _pronouns(pair: _Sides, side: int) -> None:
             pair.mark(1 - side, phrase, label)
 
 
-def _tenses(pair: _Sides, side: int) -> None:
+def _label_tenses(pair: _Sides, side: int) -> None:
     """Label an auxiliary that came or went beside a kept verb as a change of tense."""
     text, other = pair.texts[side], pair.texts[1 - side]
     for at, kind in enumerate(text.kinds[:-1]):
-        if kind != _AUXILIARY or not pair.free(side, at) or pair.labels[side][at] not in _FREE:
+        verb, link = at + 1, text.links[at + 1]
+        is_new_helper = kind == _AUXILIARY and pair.is_free(side, at) and pair.labels[side][at] in _FREE
+        is_kept_verb = text.kinds[verb] == KIND["content"] and text.passes[verb] == 1
+        if not (is_new_helper and is_kept_verb and pair.labels[side][verb] in _KEPT):
             continue
-        verb = at + 1
-        if text.kinds[verb] != KIND["content"] or text.links[verb] < 0:
-            continue
-        link = text.links[verb]
-        if text.passes[verb] > 1 or pair.labels[side][verb] not in _KEPT:
-            continue
-        helper = pair.lower[side][at]
-        verbal = helper in _MODALS or (pair.lower[side][verb].endswith("ing") if helper in BE else True)
-        if verbal and (link == 0 or other.kinds[link - 1] != _AUXILIARY or pair.free(1 - side, link - 1)):
+        is_verbal = pair.lower[side][at] not in BE or pair.lower[side][verb].endswith("ing")
+        if is_verbal and (link == 0 or other.kinds[link - 1] != _AUXILIARY or pair.is_free(1 - side, link - 1)):
             pair.mark(side, [at, verb], "verbf")
             pair.mark(1 - side, [link], "verbf")
 
 
-def _clauses(pair: _Sides, side: int) -> None:
+def _label_clauses(pair: _Sides, side: int) -> None:
     """Label a run of new words as a clause if half of its words are labelled so."""
     clause, *others = (("delprop", "deloth", "delmod"), ("inprop", "inoth", "inmod"))[side]
     labels = pair.labels[side]
     if clause not in labels:
         return
     kinds = pair.texts[side].kinds
-    for stretch in runs([at for at, kind in enumerate(kinds) if pair.free(side, at) and kind not in (_STOP, _COMMA)]):
+    for stretch in runs(
+        [at for at, kind in enumerate(kinds) if pair.is_free(side, at) and kind not in (_STOP, _COMMA)]
+    ):
         run = [at for at in stretch if labels[at] in (clause, *others)]
         if 2 * sum(labels[at] == clause for at in run) >= len(run):
             pair.mark(side, run, clause)
 
 
-def _agreement(source: AlignedText, labels: PairLabels) -> None:
+def _label_agreement(source: AlignedText, labels: PairLabels) -> None:
     """Label a verb that follows the number of its noun ("visitor pays", "visitors pay") as a change of verb form."""
-    for at, label in enumerate(labels[0]):
-        if label in ("s2p", "p2s") and at and source.links[at] >= 0:
-            before = labels[0][at - 1]
-            if before in ("s2p", "p2s") and before != label:
-                labels[0][at] = labels[1][source.links[at]] = "verbf"
+    for at in range(1, len(labels[0])):
+        if source.links[at] >= 0 and labels[0][at - 1 : at + 1] in (["s2p", "p2s"], ["p2s", "s2p"]):
+            labels[0][at] = labels[1][source.links[at]] = "verbf"

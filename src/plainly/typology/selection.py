@@ -43,13 +43,10 @@ class Selection:
         return tuple(outputs[at] for at in self.positions)
 
     def __str__(self) -> str:
-        text = (
-            f"{len(self.positions)} of {self.items_before} items and "
-            f"{self.references} of {self.references_before} references"
-        )
-        if self.items_without_references:
-            text += f"; {self.items_without_references} items have no reference left and were removed"
-        return text
+        references = f"{self.references} of {self.references_before} references"
+        removed = f"; {self.items_without_references} items have no reference left and were removed"
+        text = f"{len(self.positions)} of {self.items_before} items and {references}"
+        return text + (removed if self.items_without_references else "")
 
 
 def reference_pairs(evalset: EvalSet) -> tuple[list[str], list[str]]:
@@ -97,32 +94,30 @@ def select(
         raise BadInput(f"The share of references must be above 0 and at most 1, not {share}.")
     conditions = (references_with, references_without, items_with, items_without)
     wanted, unwanted, item_wanted, item_unwanted = (None if names is None else resolve(names) for names in conditions)
-    positions, references_left, without_references, unlabelled = [], [], 0, 0
+    is_selective = any(names is not None for names in conditions)
+    remaining: dict[int, tuple[str, ...]] = {}  # the references of the selected items, by position
     for at, (row, references) in enumerate(zip(labels, evalset.references, strict=True)):
         if len(row) != len(references):
             raise BadInput(f"Item {evalset.ids[at]!r} has {len(references)} references and labels for {len(row)}.")
-        unlabelled += sum(labels_of is None for labels_of in row)
-        if item_wanted is not None and not _has_enough(row, item_wanted, share):
-            continue
-        if item_unwanted is not None and _has_enough(row, item_unwanted, share):
-            continue
-        remaining = references
-        if any(names is not None for names in conditions):
+        is_wanted = item_wanted is None or _has_enough(row, item_wanted, share)
+        if is_wanted and not (item_unwanted is not None and _has_enough(row, item_unwanted, share)):
             fits = (
                 labels_of is not None
                 and (wanted is None or bool(labels_of & wanted))
                 and labels_of.isdisjoint(unwanted or ())
                 for labels_of in row
             )
-            remaining = tuple(compress(references, fits))
-        if references and not remaining:
-            without_references += 1
-        else:
-            positions.append(at)
-            references_left.append(remaining)
+            remaining[at] = tuple(compress(references, fits)) if is_selective else references
+    positions = [at for at, references in remaining.items() if references or not evalset.references[at]]
     indices = np.array(positions, dtype=np.intp)
-    part = replace(evalset[indices], references=tuple(references_left))
-    return Selection(part, indices, len(evalset), int(evalset.reference_counts.sum()), without_references, unlabelled)
+    return Selection(
+        evalset=replace(evalset[indices], references=tuple(remaining[at] for at in positions)),
+        positions=indices,
+        items_before=len(evalset),
+        references_before=int(evalset.reference_counts.sum()),
+        items_without_references=len(remaining) - len(positions),
+        unlabelled_references=sum(labels_of is None for row in labels for labels_of in row),
+    )
 
 
 def choose(

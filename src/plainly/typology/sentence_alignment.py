@@ -105,12 +105,11 @@ def align(
         computed = dict(zip(gold, align_many(*sides, encoder=encoder), strict=True))
         systems = {str(against): computed}
         # Precision, recall and F1 of single links, beside those of a baseline that counts words in common.
+        links = {name: alignment.edges for name, alignment in computed.items()}
+        baseline = {name: _link_by_overlap(alignment) for name, alignment in gold.items()}
         agreement: tuple[Record, ...] = (
-            {"aligner": "plainly", **_score_links(gold, {name: one.edges for name, one in computed.items()})},
-            {
-                "aligner": "words in common",
-                **_score_links(gold, {name: _link_by_overlap(one) for name, one in gold.items()}),
-            },
+            {"aligner": "plainly", **_score_links(gold, links)},
+            {"aligner": "words in common", **_score_links(gold, baseline)},
         )
     else:
         if data is None and outputs is None:
@@ -132,10 +131,9 @@ def align(
             argument = f"outputs[{system!r}]" if system else "outputs"
             check_length(argument, lines, against="the set", expected=len(inputs.evalset))
         input_notes, agreement = inputs.notes, ()
+        ids, texts = inputs.evalset.ids, inputs.evalset.sources
         systems = {
-            system: dict(
-                zip(inputs.evalset.ids, align_many(inputs.evalset.sources, lines, encoder=encoder), strict=True)
-            )
+            system: dict(zip(ids, align_many(texts, lines, encoder=encoder), strict=True))
             for system, lines in inputs.outputs.items()
         }
     paths = []
