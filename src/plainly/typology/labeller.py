@@ -148,10 +148,10 @@ class NetworkWeights:
     @classmethod
     def of(cls, arrays: Mapping[str, Floats], labels: Sequence[Sequence[str]], card: dict[str, Any]) -> NetworkWeights:
         """Build the weights from arrays by their names in a file."""
-        layers = (
+        layers, outputs = (
             tuple((arrays[f"{kind}{at}_w"], arrays[f"{kind}{at}_b"]) for at in (0, 1)) for kind in ("layer", "output")
         )
-        return cls(arrays["table"], arrays["bias"], *layers, tuple(map(tuple, labels)), card)
+        return cls(arrays["table"], arrays["bias"], layers, outputs, tuple(map(tuple, labels)), card)
 
 
 @cache
