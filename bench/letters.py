@@ -17,41 +17,41 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict
+from statistics import median
+from typing import TypedDict
 
 FILE = Path(__file__).parent / "letters.jsonl"
 LANGUAGES = ("en", "de")
-GROUPS = (
-    "amount", "period", "date", "name", "negation", "modality", "quantifier", "cause", "addition", "contact",
-)  # fmt: skip
+GROUPS = "amount", "period", "date", "name", "negation", "modality", "quantifier", "cause", "addition", "contact"
+KINDS = {"sound": False, "wrong": True}
+HALVES = ("tuning", "held out")
 CELL = {(False, False): 12, (False, True): 12, (True, False): 4, (True, True): 4}  # (letter, wrong): pairs
 LETTER_WORDS = range(100, 221)
 BOLD = 0.6  # an output that shares less than this with its source is worded boldly
 _WORD = re.compile(r"\w+(?:[.,:]\d+)*(?:['’]\w+)?")
 
-# Function words: a word in this list says nothing about how boldly a text is worded.
-STOP_WORDS = {
-    "en": frozenset(
-        """a about above after again all also am an and any are as at away be because been before being below between
-        both but by can can't cannot could did do does doesn't doing don't down each either else even every for from
-        had has have having he her here hers him his how i if in into is isn't it its it's itself just less may me might
-        more most much must my neither no nor not now of off on once one only onto or other our out over own per shall
-        she should since so some still such than that that's the their them then there these they this those though
-        through to too under until up upon us very was wasn't we were what when where whether which while who whom whose
-        why will with within without won't would yes yet you you're your yours yourself""".split()
-    ),
-    "de": frozenset(
-        """aber alle allem allen aller alles als also am an ander andere anderen auch auf aus außer bei beim bin bis bitte
-        bleibt bzw da dabei dafür daher damit dann daran darauf darf daran das dass davon dazu dein dem den denn der deren
-        des dessen deshalb die dies diese diesem diesen dieser dieses doch dort du durch dürfen ein eine einem einen einer
-        eines er es etwa etwas für gegen hat haben hatte hatten hier hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer
-        ihres im in ins ist ja je jede jedem jeden jeder jedes jedoch kann kein keine keinem keinen keiner keines können
-        man mehr mit muss müssen nach nicht nichts noch nun nur ob oder ohne sein seine seinem seinen seiner seit selbst
-        sich sie sind so sobald soll sollen sollte sondern sowie um und uns unser unsere unserem unseren unserer unter vom
-        von vor war waren was weder weil welche welcher wenn wer werden wie wir wird wo wurde wurden während zu zum zur
-        zwischen über""".split()
-    ),
-}
+# Function words: they say nothing about how boldly a text is worded.
+_EN = """
+a about above after again all also am an and any are as at away be because been before being below between
+both but by can can't cannot could did do does doesn't doing don't down each either else even every for from
+had has have having he her here hers him his how i if in into is isn't it it's its itself just less may me
+might more most much must my neither no nor not now of off on once one only onto or other our out over own per
+shall she should since so some still such than that that's the their them then there these they this those
+though through to too under until up upon us very was wasn't we were what when where whether which while who
+whom whose why will with within without won't would yes yet you you're your yours yourself
+"""
+_DE = """
+aber alle allem allen aller alles als also am an ander andere anderen auch auf aus außer bei beim bin bis
+bitte bleibt bzw da dabei dafür daher damit dann daran darauf darf das dass davon dazu dein dem den denn der
+deren des deshalb dessen die dies diese diesem diesen dieser dieses doch dort du durch dürfen ein eine einem
+einen einer eines er es etwa etwas für gegen haben hat hatte hatten hier hinter ich ihm ihn ihnen ihr ihre
+ihrem ihren ihrer ihres im in ins ist ja je jede jedem jeden jeder jedes jedoch kann kein keine keinem keinen
+keiner keines können man mehr mit muss müssen nach nicht nichts noch nun nur ob oder ohne sein seine seinem
+seinen seiner seit selbst sich sie sind so sobald soll sollen sollte sondern sowie um und uns unser unsere
+unserem unseren unserer unter vom von vor war waren was weder weil welche welcher wenn wer werden wie wir wird
+wo wurde wurden während zu zum zur zwischen über
+"""
+STOP_WORDS = {language: frozenset(words.split()) for language, words in (("en", _EN), ("de", _DE))}
 
 
 class Pair(TypedDict):
@@ -74,9 +74,9 @@ def read_pairs(file: Path = FILE) -> list[Pair]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def half(source: str) -> Literal["tuning", "held out"]:
+def half(source: str) -> str:
     """The half that a source belongs to: the last byte of its SHA-256 is even or odd."""
-    return "held out" if hashlib.sha256(source.encode()).digest()[-1] % 2 else "tuning"
+    return HALVES[hashlib.sha256(source.encode()).digest()[-1] % 2]
 
 
 def content_words(text: str, language: str) -> list[str]:
@@ -86,9 +86,9 @@ def content_words(text: str, language: str) -> list[str]:
 
 def content_share(source: str, output: str, language: str) -> float:
     """The share of the output's content words that occur in the source."""
-    known = set(content_words(source, language))
+    vocabulary = set(content_words(source, language))
     words = content_words(output, language)
-    return sum(word in known for word in words) / max(1, len(words))
+    return sum(word in vocabulary for word in words) / max(1, len(words))
 
 
 def faults(pairs: Sequence[Pair]) -> Iterator[str]:
@@ -125,28 +125,38 @@ def _pair_faults(pair: Pair) -> Iterator[str]:
         yield "a line break outside a letter"
 
 
+def print_shares(pairs: Sequence[Pair]) -> None:
+    """Print how boldly the outputs are worded."""
+    print("\nshare of the output's content words that occur in the source")
+    for language in LANGUAGES:
+        for kind, wrong in KINDS.items():
+            subset = [pair for pair in pairs if pair["language"] == language and pair["wrong"] == wrong]
+            shares = [content_share(pair["source"], pair["output"], language) for pair in subset]
+            bold = sum(share < BOLD for share in shares)
+            print(f"{language} {kind}: median {median(shares):.0%}, {bold} of {len(shares)} below {BOLD:.0%}")
+
+
+def print_halves(pairs: Sequence[Pair]) -> None:
+    """Print the number of sound and wrong pairs in each half."""
+    counts = Counter((half(pair["source"]), pair["language"], pair["group"], pair["wrong"]) for pair in pairs)
+    totals = Counter((half(pair["source"]), pair["wrong"]) for pair in pairs)
+    print(f"\n{'sound + wrong pairs':22}" + "".join(f"{name:>14}" for name in HALVES))
+    for language in LANGUAGES:
+        for group in GROUPS:
+            cells = (
+                f"{counts[name, language, group, False]} + {counts[name, language, group, True]}" for name in HALVES
+            )
+            print(f"{f'{language} {group}':22}" + "".join(f"{cell:>14}" for cell in cells))
+    print(f"{'all':22}" + "".join(f"{f'{totals[name, False]} + {totals[name, True]}':>14}" for name in HALVES))
+
+
 def main() -> None:
-    """Print the faults, how boldly the outputs are worded, and the two halves."""
+    """Print the faults, the shares of content words and the two halves."""
     pairs = read_pairs()
     problems = list(faults(pairs))
     print(*problems, f"{len(pairs)} pairs, {len(problems)} faults", sep="\n")
-    print("\nshare of the output's content words that occur in the source")
-    for language in LANGUAGES:
-        for wrong in (False, True):
-            chosen = [pair for pair in pairs if pair["language"] == language and pair["wrong"] == wrong]
-            shares = sorted(content_share(pair["source"], pair["output"], language) for pair in chosen)
-            bold = sum(share < BOLD for share in shares)
-            median = shares[len(shares) // 2] if shares else float("nan")
-            print(f"{language} {'wrong' if wrong else 'sound'}: median {median:.0%}, {bold} of {len(shares)} below {BOLD:.0%}")
-    print("\nsound + wrong pairs per half" + "".join(f"{name:>14}" for name in ("tuning", "held out")))
-    counts = Counter((pair["language"], pair["group"], half(pair["source"]), pair["wrong"]) for pair in pairs)
-    for language in LANGUAGES:
-        for group in GROUPS:
-            numbers = [[counts[language, group, name, wrong] for wrong in (False, True)] for name in ("tuning", "held out")]
-            print(f"{language + ' ' + group:28}" + "".join(f"{f'{sound} + {wrong}':>14}" for sound, wrong in numbers))
-    for wrong in (False, True):
-        halves = Counter(half(pair["source"]) for pair in pairs if pair["wrong"] == wrong)
-        print(f"{'wrong' if wrong else 'sound'}: {dict(halves)}")
+    print_shares(pairs)
+    print_halves(pairs)
     raise SystemExit(bool(problems))
 
 
