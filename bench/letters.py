@@ -1,0 +1,164 @@
+"""Check the pairs in letters.jsonl and print what they consist of.
+
+Each pair is a source and a rewording in plain language, either sound or wrong in one thing. There are 32 pairs for each
+language and group, half of them wrong; 8 of the 32 are letters of several paragraphs. In a wrong pair ``source_words``
+and ``output_words`` are the words in question; one of them is empty if a statement was added or lost. All texts were
+written for this benchmark. Rules may be developed on the half ``tuning``; figures to be reported come from the half
+``held out``.
+
+    python bench/letters.py
+
+The script prints every fault of the file and exits with status 1 if there is one.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import TypedDict
+
+FILE = Path(__file__).parent / "letters.jsonl"
+LANGUAGES = ("en", "de")
+GROUPS = "amount", "period", "date", "name", "negation", "modality", "quantifier", "cause", "addition", "contact"
+KINDS = {"sound": False, "wrong": True}
+HALVES = ("tuning", "held out")
+CELL = {(False, False): 12, (False, True): 12, (True, False): 4, (True, True): 4}  # (letter, wrong): pairs
+LETTER_WORDS = range(100, 221)
+BOLD = 0.6  # an output that shares less than this with its source is worded boldly
+_WORD = re.compile(r"\w+(?:[.,:]\d+)*(?:['’]\w+)?")
+
+# Function words: they say nothing about how boldly a text is worded.
+_EN = """
+a about above after again all also am an and any are as at away be because been before being below between
+both but by can can't cannot could did do does doesn't doing don't down each either else even every for from
+had has have having he her here hers him his how i if in into is isn't it it's its itself just less may me
+might more most much must my neither no nor not now of off on once one only onto or other our out over own per
+shall she should since so some still such than that that's the their them then there these they this those
+though through to too under until up upon us very was wasn't we were what when where whether which while who
+whom whose why will with within without won't would yes yet you you're your yours yourself
+"""
+_DE = """
+aber alle allem allen aller alles als also am an ander andere anderen auch auf aus außer bei beim bin bis
+bitte bleibt bzw da dabei dafür daher damit dann daran darauf darf das dass davon dazu dein dem den denn der
+deren des deshalb dessen die dies diese diesem diesen dieser dieses doch dort du durch dürfen ein eine einem
+einen einer eines er es etwa etwas für gegen haben hat hatte hatten hier hinter ich ihm ihn ihnen ihr ihre
+ihrem ihren ihrer ihres im in ins ist ja je jede jedem jeden jeder jedes jedoch kann kein keine keinem keinen
+keiner keines können man mehr mit muss müssen nach nicht nichts noch nun nur ob oder ohne sein seine seinem
+seinen seiner seit selbst sich sie sind so sobald soll sollen sollte sondern sowie um und uns unser unsere
+unserem unseren unserer unter vom von vor war waren was weder weil welche welcher wenn wer werden wie wir wird
+wo wurde wurden während zu zum zur zwischen über
+"""
+STOP_WORDS = {language: frozenset(words.split()) for language, words in (("en", _EN), ("de", _DE))}
+
+
+class Pair(TypedDict):
+    """A line of the file."""
+
+    id: str
+    language: str
+    group: str
+    letter: bool
+    wrong: bool
+    source: str
+    output: str
+    source_words: str
+    output_words: str
+    note: str
+
+
+def read_pairs(file: Path = FILE) -> list[Pair]:
+    """The pairs in the order of the file."""
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def half(source: str) -> str:
+    """The half that a source belongs to: the last byte of its SHA-256 is even or odd."""
+    return HALVES[hashlib.sha256(source.encode()).digest()[-1] % 2]
+
+
+def content_words(text: str, language: str) -> list[str]:
+    """Words and numbers in lower case, without function words."""
+    return [word for word in _WORD.findall(text.lower()) if word not in STOP_WORDS[language]]
+
+
+def content_share(source: str, output: str, language: str) -> float:
+    """The share of the output's content words that occur in the source."""
+    vocabulary = set(content_words(source, language))
+    words = content_words(output, language)
+    return sum(word in vocabulary for word in words) / max(1, len(words))
+
+
+def faults(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Everything that makes the file unusable as a benchmark."""
+    cells = Counter((pair["language"], pair["group"], pair["letter"], pair["wrong"]) for pair in pairs)
+    for language in LANGUAGES:
+        for group in GROUPS:
+            for (letter, wrong), expected in CELL.items():
+                if (count := cells.pop((language, group, letter, wrong), 0)) != expected:
+                    yield f"{language} {group}, {letter=}, {wrong=}: {count} pairs instead of {expected}"
+    yield from (f"unknown cell: {cell}" for cell in cells)
+    for field in ("id", "source", "output"):
+        counts = Counter(pair[field] for pair in pairs)
+        yield from (f"{field} occurs {count} times: {text[:60]}" for text, count in counts.items() if count > 1)
+    for pair in pairs:
+        yield from (f"{pair['id']}: {fault}" for fault in _pair_faults(pair))
+
+
+def _pair_faults(pair: Pair) -> Iterator[str]:
+    """The faults of a single pair."""
+    if set(pair) != Pair.__required_keys__:
+        yield f"fields {sorted(pair)}"
+        return
+    if not pair["id"].startswith(f"{pair['language']}-{pair['group']}-"):
+        yield "the id does not name the language and the group"
+    if pair["source_words"] not in pair["source"] or pair["output_words"] not in pair["output"]:
+        yield "the words in question are not in the text"
+    if pair["wrong"] != bool(pair["note"]) or pair["wrong"] != bool(pair["source_words"] or pair["output_words"]):
+        yield "wrong pairs, and only they, have words in question and a note"
+    words = len(pair["source"].split())
+    if pair["letter"] and (words not in LETTER_WORDS or "\n\n" not in pair["source"]):
+        yield f"a letter of {words} words"
+    if not pair["letter"] and "\n" in pair["source"] + pair["output"]:
+        yield "a line break outside a letter"
+
+
+def print_shares(pairs: Sequence[Pair]) -> None:
+    """Print how boldly the outputs are worded."""
+    print("\nshare of the output's content words that occur in the source")
+    for language in LANGUAGES:
+        for kind, wrong in KINDS.items():
+            subset = [pair for pair in pairs if pair["language"] == language and pair["wrong"] == wrong]
+            shares = [content_share(pair["source"], pair["output"], language) for pair in subset]
+            bold = sum(share < BOLD for share in shares)
+            print(f"{language} {kind}: median {median(shares):.0%}, {bold} of {len(shares)} below {BOLD:.0%}")
+
+
+def print_halves(pairs: Sequence[Pair]) -> None:
+    """Print the number of sound and wrong pairs in each half."""
+    counts = Counter((half(pair["source"]), pair["language"], pair["group"], pair["wrong"]) for pair in pairs)
+    totals = Counter((half(pair["source"]), pair["wrong"]) for pair in pairs)
+    print(f"\n{'sound + wrong pairs':22}" + "".join(f"{name:>14}" for name in HALVES))
+    for language in LANGUAGES:
+        for group in GROUPS:
+            cells = (
+                f"{counts[name, language, group, False]} + {counts[name, language, group, True]}" for name in HALVES
+            )
+            print(f"{f'{language} {group}':22}" + "".join(f"{cell:>14}" for cell in cells))
+    print(f"{'all':22}" + "".join(f"{f'{totals[name, False]} + {totals[name, True]}':>14}" for name in HALVES))
+
+
+def main() -> None:
+    """Print the faults, the shares of content words and the two halves."""
+    pairs = read_pairs()
+    problems = list(faults(pairs))
+    print(*problems, f"{len(pairs)} pairs, {len(problems)} faults", sep="\n")
+    print_shares(pairs)
+    print_halves(pairs)
+    raise SystemExit(bool(problems))
+
+
+if __name__ == "__main__":
+    main()
