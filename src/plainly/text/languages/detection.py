@@ -1,7 +1,7 @@
 """Detection of the language of a text; None where there is too little evidence.
 
-English is recognised by its small words; the rest is decided by py3langid, a naive Bayes classifier over n-grams of
-bytes, if its probability is at least ``CERTAIN`` and does not rest on names. Measured in docs/languages.md.
+English is recognised by its function words; other texts are classified by py3langid, a naive Bayes classifier over
+n-grams of bytes, if its probability is at least ``CERTAIN`` and does not depend on names: see docs/languages.md.
 """
 
 import re
