@@ -24,6 +24,7 @@ Text = str | tuple[str, str]  # a text, or a source and its output
 SWITCH = "PLAINLY_SCORE_CACHE"  # "off", or how many megabytes the file may take
 _MEGABYTES = 256
 _IN_MEMORY = 500_000  # scores
+_KEYS_PER_QUERY = 500
 _TIMEOUT = 5.0  # seconds to wait for another process
 # What reading a damaged file may raise: even the text of SQLite's error messages may be damaged.
 _FAULTS = (sqlite3.Error, ValueError, OverflowError, SystemError, MemoryError)
@@ -83,10 +84,11 @@ class _Cache:
             missing = [key for key in keys if key not in rows]
 
             def read(connection: sqlite3.Connection) -> None:
-                for key in missing:
-                    entry = connection.execute("SELECT row FROM scores WHERE key = ?", (key,)).fetchone()
-                    if entry is not None and (row := _unpack(entry[0])) is not None:
-                        rows[key] = row
+                for at in range(0, len(missing), _KEYS_PER_QUERY):
+                    block = missing[at : at + _KEYS_PER_QUERY]
+                    query = f"SELECT key, row FROM scores WHERE key IN ({','.join('?' * len(block))})"
+                    entries = connection.execute(query, block).fetchall()
+                    rows.update((key, row) for key, blob in entries if (row := _unpack(blob)) is not None)
 
             if missing:
                 self._use_file(read)
