@@ -61,13 +61,13 @@ def language(code: str) -> Language:
         raise BadSpec(f"language={code!r} is not known.{did_you_mean(code, CODES)} It may be: {', '.join(CODES)}")
     table = read_shipped(__file__, f"{code}.toml")
     formulas = {**table["formulas"], **read_shipped(__file__, "all.toml")["formulas"]}
-    sentences = table["sentences"].items()
+    sentences: dict[str, Any] = {
+        key: frozenset(value.split()) if isinstance(value, str) else value for key, value in table["sentences"].items()
+    }
     return Language(
         code=code,
         name=table["name"],
-        sentences=SentenceWords(
-            **{key: frozenset(value.split()) if isinstance(value, str) else value for key, value in sentences}
-        ),
+        sentences=SentenceWords(**sentences),
         elisions=tuple(table.get("elisions", "").split()),
         syllables=table.get("syllables", {}),
         formulas={name: _formula(name, entry) for name, entry in formulas.items()},
