@@ -22,66 +22,67 @@ PAGE = """\
 plainly score --language {code} --source source.txt --references 'reference.*.txt' -- A.txt
 ```
 
-`--language {code}` (from Python `language="{code}"`) makes sentence ends, words, syllables, word frequencies and
-readability those of {name}. What is general to all languages is on [the page of languages](languages.md).
+With `--language {code}` (from Python `language="{code}"`), sentence ends, words, syllables, word frequencies and
+readability are those of {name}. [Other languages](languages.md) describes what all languages have in common.
 
 ## What works
 
 | metrics | in {name} |
 |---|---|
-| {any} | as in every language: they compare words or characters |
+| {any} | work in every language, because they compare words or characters |
 | {made} | made for {name} |
-| {model} | if the model that you give them knows {name} |
+| {model} | work if the model that you choose supports {name} |
 
 ## What does not work
 
-All other metrics are made for English (`fkgl`, `sle`, `meaning`, `facts`, `samsa`, …; `plainly metrics NAME` says so),
-and plainly says so before it prints a number of theirs. The labels of operations and the attacks of an audit that need
-words (synonyms, names, negation) are English too.
+All other metrics are made for English (`fkgl`, `sle`, `meaning`, `facts`, `samsa`, …; see `plainly metrics NAME`), and
+plainly warns before it prints their numbers. The labels of operations, and the attacks of an audit that need word lists
+(synonyms, names, negation), are English too.
 
 ## Readability
 
 {formulas}
 
-Without a name, `readability` is the first: `-m readability` or, for another, `-m 'readability(formula={last})'`.
+`-m readability` uses the first formula; for another one, use for example `-m 'readability(formula={last})'`.
 
 ## Syllables
 
-On 500 words drawn from the 20,000 most frequent ones, against the phonemes of espeak-ng (`bench/syllables.py`):
+The share of 500 words, sampled from the 20,000 most frequent ones, whose count differs from the phonemes of espeak-ng
+(`bench/syllables.py`):
 
-| way | other count, every vowel a syllable | other count, i and u before a vowel gliding |
+| method | every vowel is a syllable | i and u before a vowel are glides |
 |---|---|---|
 {syllables}
 
 {people}## Tokenisers
 
-SARI and BLEU use 13a, as everybody's do, so that numbers equal sacrebleu's; 13a leaves quotation marks such as {marks}
-on their words. `bleu(tokenize=intl)` parts them, `bleu(tokenize=moses-{code})` parts words as Moses does in {name}. The
-signature of every number has the setting (`auto` is 13a).
+SARI and BLEU use the tokeniser 13a, as other implementations do, so that BLEU equals sacrebleu's. 13a does not separate
+quotation marks such as {marks} from words. `bleu(tokenize=intl)` separates them, and `bleu(tokenize=moses-{code})` uses
+the Moses rules for {name}. The signature of every number shows the setting (`auto` is 13a).
 
 {cards}## Limits
 
 {limits}
 """
 UNRATED = """\
-## Beside people
+## Agreement with people
 
-No ratings of simplicity in this language were at hand. What the numbers are worth is not known: hold them against
-ratings of your own (`plainly meta`).
+No ratings of simplicity in this language were available, so it is not known how well these numbers agree with people.
+Compare them with your own ratings (`plainly meta`).
 
 """
 RATED = """\
-## Beside people
+## Agreement with people
 
-Pearson's r with people on {what}:
+Pearson's r with the ratings of {what}:
 
 | | r |
 |---|---|
 {rows}
 
 {more} The learned metrics need
-`pip install 'plainly[multilingual]'`; the figures are those of `bench/multilingual.py`. On outputs of systems they have
-not been tested.
+`pip install 'plainly[multilingual]'`; `bench/multilingual.py` computes these figures. They have not been tested on
+system outputs.
 
 """
 MARKS = {"de": "„ and “", "fr": "« and »", "es": "« and ¿", "it": "« and »", "pt": "“ and ”", "nl": "‘ and ’"}

@@ -1,4 +1,4 @@
-"""The learned metrics that plainly ships: what they say, that they say it again, and what it costs."""
+"""The learned metrics that plainly ships: their scores, that scores are reproducible, and the size of the models."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_output_without_words_is_the_worst() -> None:
     assert blank.corpus["scored"] == 1
 
 
-def test_models_of_ours_are_named_for_what_they_are() -> None:
+def test_shipped_models_are_named_in_the_notes() -> None:
     notes = [note.message for note in plainly.score(sources=HARD, outputs=EASY, metrics=["sle"]).notes()]
     assert (
         f"sle (model {encoder.SHIPPED}, made for plainly; after Cripwell et al. 2023, not as published there)." in notes
@@ -104,7 +104,7 @@ def test_error_is_the_distance_from_the_target() -> None:
         Sle(target=float("nan"))
 
 
-def test_a_target_is_for_the_metrics_that_aim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_target_is_used_by_metrics_that_accept_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, lines in (("hard", HARD), ("easy", EASY)):
         (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
     files = ["--source", str(tmp_path / "hard"), str(tmp_path / "easy")]

@@ -1,10 +1,11 @@
-"""The judge and what is made of it: quality, fluency, meaning; blank outputs, long texts, and what is remembered."""
+"""Quality, fluency and meaning: the model, blank outputs, long texts, and the score cache."""
 
 from __future__ import annotations
 
 import multiprocessing
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,8 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def remembering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A cache of its own for one test; the file."""
+def cache_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A separate score cache for one test; its file."""
     monkeypatch.delenv(score_cache.SWITCH)
     monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "cache"))
     score_cache.forget()
@@ -47,23 +48,30 @@ def remembering(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
 
 @pytest.fixture
 def read(toy: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many texts each run of a model was given."""
-    runs: list[int] = []
-    run = encoder.Encoder._run
+    """How many texts each batch of a model had."""
+    batches: list[int] = []
+    load = encoder.load
 
-    def counting(self: encoder.Encoder, tokens: Sequence[Any], outputs: list[str]) -> Any:
-        runs.append(len(tokens))
-        return run(self, tokens, outputs)
+    class Counting:
+        def __init__(self, session: Any) -> None:
+            self.session = session
 
-    monkeypatch.setattr(encoder.Encoder, "_run", counting)
-    return runs
+        def run(self, names: list[str], inputs: dict[str, Any]) -> Any:
+            batches.append(len(inputs["tokens"]))
+            return self.session.run(names, inputs)
+
+    def load_counting(model: str = encoder.SHIPPED) -> encoder.Encoder:
+        return replace(load(model), session=Counting(load(model).session))
+
+    monkeypatch.setattr(encoder, "load", load_counting)
+    return batches
 
 
 def _segments(spec: str, outputs: Sequence[str], sources: Sequence[str] = SOURCES) -> dict[str, Any]:
     return plainly.score(sources=sources, outputs=outputs, metrics=[spec], intervals=False)[spec].segments
 
 
-# --- what the parts are, and what is made of them ---
+# --- the parts and how they are combined ---
 
 
 def test_parts_are_the_heads_and_quality_their_geometric_mean(tmp_path: Path) -> None:
@@ -81,7 +89,7 @@ def test_parts_are_the_heads_and_quality_their_geometric_mean(tmp_path: Path) ->
     np.testing.assert_allclose(parts["quality"], 100 * product**0.25)
 
 
-def test_no_part_buys_off_another() -> None:
+def test_no_part_makes_up_for_another() -> None:
     combination = Combination()
     names, steps = sorted(combination.powers), np.linspace(0, 1, 6)
     grid = dict(zip(names, np.meshgrid(*[steps] * len(names), indexing="ij"), strict=True))
@@ -101,10 +109,10 @@ def test_the_metrics_beside_quality_are_its_parts(toy: str) -> None:
     np.testing.assert_array_equal(_segments(spec, OUTPUTS)["meaning"], parts["meaning"])
 
 
-def test_one_reading_serves_all_that_ask(toy: str, remembering: Path, read: list[int]) -> None:
+def test_one_reading_serves_all_metrics(toy: str, cache_file: Path, read: list[int]) -> None:
     specs = [f"quality(model={toy})", f"fluency(model={toy})", f"meaning(variant=judge,model={toy})", "sle"]
     plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics=specs, intervals=False)
-    assert sorted(runs for runs in read if runs) == [3, 3, 3], "pairs, sources and outputs"
+    assert sum(read) == 9, "three pairs, sources and outputs"
 
 
 def test_variants_of_meaning() -> None:
@@ -116,7 +124,7 @@ def test_variants_of_meaning() -> None:
         registry.metric("meaning(variant=judge,against=references)")
 
 
-def test_a_model_that_reads_single_texts_is_no_judge() -> None:
+def test_a_model_that_reads_single_texts_is_refused() -> None:
     with pytest.raises(BadInput, match="'overall'"):
         Quality(model=encoder.SHIPPED).measure(EvalSet.of(SOURCES), OUTPUTS)
 
@@ -162,7 +170,7 @@ def _shipped_metrics() -> list[str]:
 
 
 @pytest.mark.parametrize("spec", _shipped_metrics())
-def test_blanking_helps_with_none_of_them(spec: str) -> None:
+def test_blanking_outputs_helps_no_shipped_metric(spec: str) -> None:
     try:
         metric = registry.metric(spec)
         rows = {
@@ -178,14 +186,14 @@ def test_blanking_helps_with_none_of_them(spec: str) -> None:
     assert none <= two <= written
 
 
-def test_all_parts_of_nothing_are_nothing(toy: str) -> None:
+def test_all_parts_of_an_empty_output_are_zero(toy: str) -> None:
     parts = _segments(f"quality(model={toy})", ["", OUTPUTS[1], OUTPUTS[2]])
     assert {name: values[0] for name, values in parts.items()} == dict.fromkeys(parts, 0.0)
     unread = _segments(f"quality(model={toy})", ["", "word", "word"], ["", " ", "word"])["quality"]
     assert np.isnan(unread).tolist() == [True, True, False], "no source, no score"
 
 
-def test_items_without_a_value_are_warned_of() -> None:
+def test_items_without_a_value_give_a_warning() -> None:
     result = plainly.score(sources=SOURCES, outputs=["", OUTPUTS[1], ""], metrics=["fkgl", "sle"], intervals=False)
     (warning,) = [entry for entry in result.json()["warnings"] if entry["code"] == "undefined-items"]
     assert warning["where"] == "fkgl"
@@ -290,7 +298,7 @@ PAIRS = (
 
 
 @pytest.mark.parametrize("harm", ["other", "refusal", "shuffled", "cut", "repeated", "empty"])
-def test_harm_lowers_it(shipped: str, harm: str) -> None:
+def test_damage_lowers_quality(shipped: str, harm: str) -> None:
     sources, outputs = map(list, zip(*PAIRS, strict=True))
     rng = np.random.default_rng(3)
     harmed = {
@@ -305,7 +313,7 @@ def test_harm_lowers_it(shipped: str, harm: str) -> None:
     assert (broken < intact).all()
 
 
-def test_the_shipped_judge_says_the_same_alone_and_in_company(shipped: str) -> None:
+def test_the_shipped_model_gives_the_same_scores_alone_and_in_a_batch(shipped: str) -> None:
     sources, outputs = map(list, zip(*PAIRS, strict=True))
     together = _segments(shipped, outputs * 3, sources * 3)
     for at, (source, output) in enumerate(PAIRS):
@@ -314,7 +322,7 @@ def test_the_shipped_judge_says_the_same_alone_and_in_company(shipped: str) -> N
             np.testing.assert_allclose(values[at::3], alone[name][0], atol=1e-4)
 
 
-# --- what is remembered ---
+# --- the score cache ---
 
 
 def _score(toy: str) -> Any:
@@ -322,27 +330,27 @@ def _score(toy: str) -> Any:
     return result[f"quality(model={toy})"].segments["quality"]
 
 
-def test_the_next_process_pays_nothing(toy: str, remembering: Path, read: list[int]) -> None:
+def test_the_next_process_finds_cached_scores(toy: str, cache_file: Path, read: list[int]) -> None:
     first = _score(toy)
     score_cache.forget()  # as a new process would begin
     read.clear()
     np.testing.assert_array_equal(_score(toy), first)
     assert read == []
-    assert not any(text.encode() in remembering.read_bytes() for text in (*SOURCES, *OUTPUTS)), "no text is kept"
+    assert not any(text.encode() in cache_file.read_bytes() for text in (*SOURCES, *OUTPUTS)), "no text is kept"
 
 
-def test_it_can_be_switched_off(toy: str, remembering: Path, read: list[int], monkeypatch: Any) -> None:
+def test_it_can_be_switched_off(toy: str, cache_file: Path, read: list[int], monkeypatch: Any) -> None:
     monkeypatch.setenv(score_cache.SWITCH, "off")
     np.testing.assert_array_equal(_score(toy), _score(toy))
-    assert len(read) == 6
-    assert not remembering.exists()
+    assert sum(read) == 18, "each run reads three pairs, sources and outputs"
+    assert not cache_file.exists()
 
 
 @pytest.mark.parametrize("damage", [b"no database at all" * 100, b""])
-def test_a_damaged_file_is_begun_anew(toy: str, remembering: Path, read: list[int], damage: bytes) -> None:
+def test_a_damaged_file_is_replaced(toy: str, cache_file: Path, read: list[int], damage: bytes) -> None:
     first = _score(toy)
     score_cache.forget()
-    remembering.write_bytes(damage)
+    cache_file.write_bytes(damage)
     np.testing.assert_array_equal(_score(toy), first)
     score_cache.forget()
     read.clear()
@@ -350,13 +358,13 @@ def test_a_damaged_file_is_begun_anew(toy: str, remembering: Path, read: list[in
     assert read == []
 
 
-def test_damage_inside_is_found(toy: str, remembering: Path, read: list[int]) -> None:
+def test_damage_inside_is_found(toy: str, cache_file: Path, read: list[int]) -> None:
     first = _score(toy)
     score_cache.forget()
-    with sqlite3.connect(remembering) as connection:
+    with sqlite3.connect(cache_file) as connection:
         connection.execute("UPDATE scores SET row = zeroblob(length(row))")
     connection.close()
-    content = remembering.read_bytes()
+    content = cache_file.read_bytes()
     read.clear()
     np.testing.assert_array_equal(_score(toy), first)
     assert sum(read) == 9, "a row that is not what was written counts for nothing"
@@ -364,26 +372,26 @@ def test_damage_inside_is_found(toy: str, remembering: Path, read: list[int]) ->
     for start in (0, 16, 100, 2000, 5000):
         for _ in range(4):
             score_cache.forget()
-            remembering.write_bytes(content[:start] + rng.bytes(len(content) - start))
+            cache_file.write_bytes(content[:start] + rng.bytes(len(content) - start))
             np.testing.assert_array_equal(_score(toy), first)
             assert score_cache.trouble() == ""
 
 
-def test_a_place_that_cannot_be_written_is_only_noted(toy: str, remembering: Path) -> None:
-    remembering.parent.parent.mkdir(exist_ok=True)
-    remembering.parent.write_text("a file where the directory should be", encoding="utf-8")
+def test_a_cache_that_cannot_be_written_is_only_noted(toy: str, cache_file: Path) -> None:
+    cache_file.parent.parent.mkdir(exist_ok=True)
+    cache_file.parent.write_text("a file where the directory should be", encoding="utf-8")
     result = plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics=[f"quality(model={toy})"], intervals=False)
     assert np.isfinite(float(result[f"quality(model={toy})"]))
     (note,) = [note for note in result.notes() if note.code == "score-cache"]
     assert note.kind == "about", "no warning, and no exit status"
 
 
-def test_it_stays_within_its_bound(remembering: Path, monkeypatch: Any) -> None:
+def test_the_cache_stays_within_its_limit(cache_file: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv(score_cache.SWITCH, "1")
     for block in range(12):
         texts = [f"{block} {at}" for at in range(2000)]
         score_cache.cached_rows("model", texts, 4, lambda missing: np.ones((len(missing), 4)))
-    assert 200_000 < remembering.stat().st_size < 2_000_000
+    assert 200_000 < cache_file.stat().st_size < 2_000_000
     score_cache.forget()
     computed: list[str] = []
 
@@ -401,7 +409,7 @@ def _many(number: int) -> float:
     return float(values.sum())
 
 
-def test_several_processes_share_it(remembering: Path) -> None:
+def test_several_processes_share_it(cache_file: Path) -> None:
     _many(0)  # The connection of the parent must not be used by its children.
     with multiprocessing.get_context("fork").Pool(4) as pool:
         assert set(pool.map(_many, range(16))) == {sum(range(300))}
@@ -411,7 +419,7 @@ def test_several_processes_share_it(remembering: Path) -> None:
 # --- progress ---
 
 
-def test_progress_is_told_inside_a_metric(toy: str) -> None:
+def test_progress_is_reported_inside_a_metric(toy: str) -> None:
     amounts: list[int] = []
     sources, outputs = [f"{SOURCES[0]} {at}" for at in range(90)], [f"{OUTPUTS[0]} {at}" for at in range(90)]
     with report_work(amounts.append, 90):

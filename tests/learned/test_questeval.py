@@ -1,4 +1,4 @@
-"""QuestEval: its arithmetic on questions and answers known beforehand, and its models' files, tiny, made here."""
+"""QuestEval: its arithmetic on known questions and answers, and tiny models in the published file formats."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PHRASES = {SOURCE: ["dog", "cake"], OUTPUT: ["dog"], REFERENCE: ["cake"]}
 
 
 class Stub:
-    """Answers what is written here, and remembers what it was asked."""
+    """Answers from a table, and records what it was asked."""
 
     table: ClassVar[dict[tuple[str, str], ModelAnswer]] = {
         ("dog?", OUTPUT): ModelAnswer("the dog", 0.9),
@@ -64,7 +64,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Any:
     questeval.use_answers("table", lambda texts: [PHRASES.get(text, []) for text in texts])
 
     def put(asker: Stub) -> Stub:
-        monkeypatch.setattr(questeval, "PublishedAsker", lambda *names: asker)
+        monkeypatch.setattr(questeval, "PublishedAsker", lambda metric: asker)
         return asker
 
     return put
@@ -154,7 +154,7 @@ def test_the_reader_of_t5_tokenizers_is_asked_for(monkeypatch: pytest.MonkeyPatc
     hidden = {"sentencepiece": None}
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: hidden.get(name, find_spec("json")))
     with pytest.raises(MissingExtra, match=r"'sentencepiece'.*plainly\[torch\]"):
-        questeval.PublishedAsker("a", "b", "", "", 9).questions([("a", "b")])
+        questeval.PublishedAsker(QuestEval()).questions([("a", "b")])
 
 
 def test_answers_are_names_and_noun_phrases_of_five_sentences(english: str) -> None:
@@ -218,12 +218,13 @@ def _written(place: str, prompt: str) -> tuple[str, Any]:
             step = model(input_ids=ids, decoder_input_ids=torch.tensor([written])).logits[0, -1]
             first = step.softmax(-1) if first is None else first
             written.append(int(step.argmax()))
-    return tokenizer.decode(written, skip_special_tokens=True), first
+    text = tokenizer.decode(written, skip_special_tokens=True, clean_up_tokenization_spaces=True)
+    return text, first
 
 
 @pytest.mark.system
 def test_questions_and_answers_are_what_the_model_writes(t5: str) -> None:
-    asker = questeval.PublishedAsker(t5, t5, t5, "", 9)
+    asker = questeval.PublishedAsker(QuestEval(qa=t5, qg=t5, weighter=t5))
     _, tokenizer = _loaded(t5)
     start = {word: tokenizer(word)["input_ids"][0] for word in ("unanswerable", "true")}
     texts = ["the old dog ate the cake .", "he was home .", "the dog slept ."]
@@ -268,7 +269,7 @@ def test_missing_models_say_what_to_download(tmp_path: Path) -> None:
     for package in ("torch", "transformers", "sentencepiece"):
         pytest.importorskip(package, reason="without it the error is that the package is missing")
     questeval.use_answers("words", lambda texts: [text.split() for text in texts])
-    asker = questeval.PublishedAsker(qa=str(tmp_path), qg=str(tmp_path), weighter="", bertscore=str(tmp_path), layer=9)
+    asker = questeval.PublishedAsker(QuestEval(qa=str(tmp_path), qg=str(tmp_path), bertscore=str(tmp_path)))
     for parameter, ask in (("qg", asker.questions), ("qa", asker.answers), ("bertscore", asker.similarities)):
         with pytest.raises(DataUnavailable, match=rf"{parameter}=.*spiece\.model"):
             ask([("a", "b")])

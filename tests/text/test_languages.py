@@ -341,7 +341,7 @@ def test_every_language_has_its_page_by_the_same_template() -> None:
     assert list(pages) == [f"language-{code}.md" for code in CODES if code != "en"]
     for name, text in pages.items():
         assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, f"run: python {path.relative_to(ROOT)}"
-        for heading in ("What works", "What does not work", "Readability", "Syllables", "Beside people", "Limits"):
+        for heading in ("What works", "Readability", "Syllables", "Agreement with people", "Limits"):
             assert f"\n## {heading}\n" in text
     overview = (ROOT / "docs" / "languages.md").read_text(encoding="utf-8")
     for code in pages:

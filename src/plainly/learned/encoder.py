@@ -1,9 +1,9 @@
 """The shipped models: texts, or pairs of texts, in; estimates and token vectors out, through onnxruntime.
 
-Each distinct text is read once, and its scores are cached (``score_cache``). A batch holds texts of one length, so
-that nothing is padded: then a text's result does not depend on its batch at all, since every token is quantised by
-itself. Each core runs its own batches: at these sizes, threads that share one batch wait for each other half the time.
-Texts longer than the window are read in pieces (``pieces``).
+Each distinct text is read once, and its scores are cached (``score_cache``). All texts of a batch have the same length,
+so nothing is padded and a text's result does not depend on its batch: every token is quantised by itself. Each core
+runs its own batches; at these sizes, threads that share a batch wait for each other half the time. Texts longer than
+the window are read in pieces (``pieces``).
 """
 
 import hashlib
@@ -179,9 +179,9 @@ class Encoder:
             return positions, self.session.run(outputs, inputs)
 
         batches = list(batch_by_length([len(ids) for ids, _ in tokens], budget=_TOKENS_PER_BATCH, pad=False))
-        with progress.report_steps(len(tokens)) as tell:
+        with progress.report_steps(len(tokens)) as report:
             for batch in self._run_in_threads(run, batches):
-                tell(len(batch[0]))
+                report(len(batch[0]))
                 yield batch
 
     def _run_in_threads(self, run: Callable[[list[int]], Batch], batches: Sequence[list[int]]) -> Iterator[Batch]:
@@ -285,11 +285,11 @@ def _load(path: str, threads: int) -> Encoder:
     with require_package("The learned metrics", extra="learned"):
         import onnxruntime
         from tokenizers import Tokenizer
-    weights, spelling = (Path(path, name).read_bytes() for name in ("model.onnx", "tokenizer.json"))
+    weights, tokenizer_file = (Path(path, name).read_bytes() for name in ("model.onnx", "tokenizer.json"))
     facts = json.loads(Path(path, "model.json").read_text(encoding="utf-8"))
     options = session_options()
     options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
-    tokenizer = Tokenizer.from_str(spelling.decode("utf-8"))
+    tokenizer = Tokenizer.from_str(tokenizer_file.decode("utf-8"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     session = onnxruntime.InferenceSession(
@@ -306,7 +306,7 @@ def _load(path: str, threads: int) -> Encoder:
         raise ValueError("model.onnx has no input 'tokens' or no output 'values'")
     if isinstance(width := shapes["values"][-1], int) and width != len(heads):
         raise ValueError(f"model.onnx has {width} heads, model.json names {len(heads)}")
-    digest = hashlib.blake2b(weights + spelling, digest_size=12).hexdigest()
+    digest = hashlib.blake2b(weights + tokenizer_file, digest_size=12).hexdigest()
     identity = f"{digest} {facts['longest']} {onnxruntime.__version__} unclipped"
     return Encoder(facts["name"], heads, longest, session, tokenizer, threads, "types" in inputs, identity, facts)
 

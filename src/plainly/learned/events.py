@@ -1,4 +1,4 @@
-"""A structural score after SAMSA: does every event of the source have a sentence of its own in the output?
+"""A structural score after SAMSA: does every event of the source have its own sentence in the output?
 
 How it differs from SAMSA (Sulem et al. 2018): events come from a dependency parse (clauses with a verb), not from a
 semantic (UCCA) parse by TUPA, so events named by nouns are missed; words are matched by lemma, not by a word aligner;

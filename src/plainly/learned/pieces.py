@@ -1,14 +1,13 @@
 """Texts that are longer than a model's window, cut into pieces that fit; nothing is left out.
 
-A piece is whole sentences where they fit, else words, else characters. A source and its output are cut together along
-their sentence alignment (``plainly.text.sentence_alignment``), so that a piece holds the sentences that belong
-together; what was dropped or added goes with its neighbour. Aligned sentences that do not fit into one piece are cut
-into as many pieces on each side, in order; where one side has too few sentences for that, several pieces of the other
-side are paired with the same piece.
+A piece is whole sentences where they fit, else words, else characters. A source and its output are cut along their
+sentence alignment (``plainly.text.sentence_alignment``), so that a piece holds the sentences that belong together; what
+was dropped or added goes with its neighbour. Aligned sentences that do not fit into one piece are cut into equally many
+pieces on both sides; where one side has too few sentences, several pieces of the other side share one of its pieces.
 """
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, product, starmap
 
 from plainly.text import sentences
 from plainly.text.sentence_alignment import align
@@ -20,7 +19,8 @@ Size = Callable[[Sequence[str]], list[int]]  # how many tokens texts have, witho
 
 def windows(text: str, *, size: Size, longest: int) -> list[str]:
     """Cut a text into pieces of at most ``longest`` tokens."""
-    return _join(units(text, size=size, longest=longest), size, longest)
+    parts = units(text, size=size, longest=longest)
+    return _join(parts, size(parts), longest)
 
 
 def pieces(source: str, output: str, *, size: Size, longest: int) -> list[tuple[str, str]]:
@@ -78,22 +78,21 @@ def _cut_pair(source: str, output: str, *, size: Size, longest: int) -> list[tup
     few = min(len(of_source), len(of_output))
     if not few:
         return [(source, output)]
-    sizes = size(of_source), size(of_output)
-    count = min(few, max(1, -(-(sum(sizes[0]) + sum(sizes[1])) // longest)))
+    source_sizes, output_sizes = size(of_source), size(of_output)
+    count = min(few, max(1, -(-(sum(source_sizes) + sum(output_sizes)) // longest)))
     while True:
-        bands = list(zip(_bands(sizes[0], count), _bands(sizes[1], count), strict=True))
-        fits = all(sum(sizes[0][a:b]) + sum(sizes[1][c:d]) <= longest for (a, b), (c, d) in bands)
-        if fits or count == few:
+        bands = list(zip(_bands(source_sizes, count), _bands(output_sizes, count), strict=True))
+        if count == few or all(sum(source_sizes[a]) + sum(output_sizes[b]) <= longest for a, b in bands):
             break
         count = min(few, max(count + 1, count * 5 // 4))
-    if fits:
-        return [(" ".join(of_source[a:b]), " ".join(of_output[c:d])) for (a, b), (c, d) in bands]
-    pairs = []
-    for (a, b), (c, d) in bands:  # In each of these one side is a single unit, of half the window at most.
-        room = longest - (sum(sizes[0][a:b]) if b - a == 1 else sum(sizes[1][c:d]))
-        left = [" ".join(of_source[a:b])] if b - a == 1 else _join(of_source[a:b], size, room)
-        right = [" ".join(of_output[c:d])] if b - a > 1 else _join(of_output[c:d], size, room)
-        pairs += [(one, other) for one in left for other in right]
+    pairs: list[tuple[str, str]] = []
+    for a, b in bands:  # A band that does not fit has a single unit on one side, of half the window at most.
+        left, right = of_source[a], [" ".join(of_output[b])]
+        if len(left) == 1:
+            right = _join(of_output[b], output_sizes[b], longest - source_sizes[a][0])
+        else:
+            left = _join(left, source_sizes[a], longest - sum(output_sizes[b]))
+        pairs += product(left, right)
     return pairs
 
 
@@ -112,14 +111,14 @@ def _break(sentence: str, size: Size, longest: int) -> list[str]:
     for chunk, tokens in zip(sentence.split(), size(sentence.split()), strict=True):
         step = len(chunk) if tokens <= longest else longest  # A token has at least one character.
         chunks += [chunk[at : at + step] for at in range(0, len(chunk), step)]
-    return _join(chunks, size, longest)
+    return _join(chunks, size(chunks), longest)
 
 
-def _join(parts: Sequence[str], size: Size, longest: int) -> list[str]:
+def _join(parts: Sequence[str], sizes: Sequence[int], longest: int) -> list[str]:
     """Join neighbouring parts as long as they fit."""
     groups: list[list[str]] = []
     room = 0
-    for part, tokens in zip(parts, size(parts), strict=True):
+    for part, tokens in zip(parts, sizes, strict=True):
         if not groups or tokens > room:
             groups.append([])
             room = longest
@@ -128,8 +127,8 @@ def _join(parts: Sequence[str], size: Size, longest: int) -> list[str]:
     return [" ".join(group) for group in groups]
 
 
-def _bands(sizes: Sequence[int], count: int) -> list[tuple[int, int]]:
-    """Return the bounds of ``count`` bands of units of about the same size, with at least one unit in each."""
+def _bands(sizes: Sequence[int], count: int) -> Iterator[slice]:
+    """Divide units into ``count`` bands of about the same size, with at least one unit in each."""
     total, running, at, cuts = sum(sizes), 0, 0, [0]
     for band in range(1, count):
         while at < len(sizes) - (count - band) and (
@@ -138,4 +137,4 @@ def _bands(sizes: Sequence[int], count: int) -> list[tuple[int, int]]:
             running += sizes[at]
             at += 1
         cuts.append(at)
-    return list(pairwise([*cuts, len(sizes)]))
+    return starmap(slice, pairwise([*cuts, len(sizes)]))

@@ -1,10 +1,9 @@
 """Quality, fluency and meaning: a model reads source and output together, without references.
 
-The model learnt from sentences, so longer texts are read in pieces of aligned sentences. One pass serves all of these
-metrics, because readings are cached. An output without a word gets the worst score, so that leaving outputs blank never
-helps. A source without a word gives no score. The parts of ``quality`` are multiplied, so that none can make up for
-another: a refusal is fluent and simple but keeps nothing, a copy is fluent and faithful but not simpler, and both score
-low.
+The model was trained on sentences, so longer texts are read in pieces of aligned sentences. Readings are cached, so one
+pass serves all of these metrics. An output without a word gets the worst score, so leaving outputs blank never helps; a
+source without a word gives no score. The parts of ``quality`` are multiplied, so that none can make up for another: a
+refusal keeps no meaning, a copy is not simpler, and both score low.
 
 ``meaning(variant=tokens)`` matches every token with the most similar token of the other text: the matching of BERTScore
 (Zhang et al. 2019) on the small encoder that plainly ships. Its vectors come from a middle layer that training held to

@@ -53,7 +53,7 @@ def trouble() -> str:
     return _CACHE.trouble
 
 
-def place() -> Path:
+def cache_path() -> Path:
     """Return the path of the file: ``$PLAINLY_CACHE/scores.sqlite``, or in the platform's cache directory."""
     return cache_directory() / "scores.sqlite"
 
@@ -71,7 +71,7 @@ def _key(model: str, text: Text) -> bytes:
 
 
 class _Cache:
-    """Rows by key: those of this process in memory, and behind them the file."""
+    """Rows by key: in memory for this process, and in the file."""
 
     def __init__(self) -> None:
         self.trouble = ""
@@ -86,10 +86,8 @@ class _Cache:
             def read(connection: sqlite3.Connection) -> None:
                 for at in range(0, len(missing), _KEYS_PER_QUERY):
                     block = missing[at : at + _KEYS_PER_QUERY]
-                    marks = ",".join("?" * len(block))
-                    entries = connection.execute(
-                        f"SELECT key, row FROM scores WHERE key IN ({marks})", block
-                    ).fetchall()
+                    query = f"SELECT key, row FROM scores WHERE key IN ({','.join('?' * len(block))})"
+                    entries = connection.execute(query, block).fetchall()
                     rows.update((key, row) for key, blob in entries if (row := _unpack(blob)) is not None)
 
             if missing:
@@ -122,11 +120,12 @@ class _Cache:
 
     def _use_file(self, action: Callable[[sqlite3.Connection], None]) -> None:
         """Run an action on the file if possible: replace a damaged file once, record any other failure."""
+        path = cache_path()
         for _ in range(0 if self.trouble else 2):
             try:
-                place().parent.mkdir(parents=True, exist_ok=True)
+                path.parent.mkdir(parents=True, exist_ok=True)
                 # A connection must not survive a fork, so each action opens its own.
-                with contextlib.closing(sqlite3.connect(place(), timeout=_TIMEOUT, isolation_level=None)) as connection:
+                with contextlib.closing(sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None)) as connection:
                     # A crash of the machine may lose or damage rows; the checksum finds those.
                     connection.execute("PRAGMA synchronous = OFF")
                     connection.execute("CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, row BLOB NOT NULL)")
@@ -137,7 +136,7 @@ class _Cache:
                 return
             except _FAULTS as error:
                 try:
-                    place().unlink(missing_ok=True)
+                    path.unlink(missing_ok=True)
                 except OSError:
                     self.trouble = str(error)
 
@@ -156,16 +155,17 @@ def _shrink(connection: sqlite3.Connection) -> None:
 
 def _pack(row: Floats) -> bytes:
     values = np.asarray(row, dtype="<f8").tobytes()
-    return zlib.crc32(values).to_bytes(4, "little") + values
+    return _checksum(values) + values
 
 
 def _unpack(blob: Any) -> Floats | None:
     """Return the row, or None where the checksum shows that it is not what was written."""
-    if not isinstance(blob, bytes) or len(blob) % 8 != 4:
-        return None
-    if zlib.crc32(blob[4:]) != int.from_bytes(blob[:4], "little"):
-        return None
-    return np.frombuffer(blob[4:], dtype="<f8")
+    is_row = isinstance(blob, bytes) and len(blob) % 8 == 4 and blob[:4] == _checksum(blob[4:])
+    return np.frombuffer(blob[4:], dtype="<f8") if is_row else None
+
+
+def _checksum(values: bytes) -> bytes:
+    return zlib.crc32(values).to_bytes(4, "little")
 
 
 _CACHE = _Cache()

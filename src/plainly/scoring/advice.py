@@ -92,4 +92,4 @@ def _unkept() -> Iterator[Note]:
     """Report that learned scores could not be cached, if any were computed."""
     cache = sys.modules.get("plainly.learned.score_cache")
     if cache is not None and (trouble := cache.trouble()):
-        yield Note(f"Learned scores could not be cached in {cache.place()}: {trouble}.", code="score-cache")
+        yield Note(f"Learned scores could not be cached in {cache.cache_path()}: {trouble}.", code="score-cache")

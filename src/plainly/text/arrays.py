@@ -1,4 +1,4 @@
-"""Texts as arrays of numbers: the chunks between white space are numbered without making a Python string of each.
+"""Texts as arrays of numbers: chunks between white space are numbered without creating a Python string for each.
 
 A batch of texts is one run of UTF-8 bytes. A chunk of up to 16 bytes is itself a key of two 64-bit numbers, which are
 looked up in a hash table, all chunks of the batch at once. Only a chunk that is new becomes a string. Longer chunks,
@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -45,8 +45,8 @@ class Ragged:
         """Return the texts with these numbers, in this order."""
         lengths = self.lengths[texts]
         offsets = np.concatenate(([0], np.cumsum(lengths)))
-        where = np.repeat(self.offsets[texts] - offsets[:-1], lengths) + np.arange(int(offsets[-1]))
-        return Ragged(self.values[where], offsets)
+        positions = np.repeat(self.offsets[texts] - offsets[:-1], lengths) + np.arange(int(offsets[-1]))
+        return Ragged(self.values[positions], offsets)
 
     def replace(self, texts: Ints, others: Ragged) -> Ragged:
         """Return a copy in which the texts with these numbers are replaced by others."""
@@ -78,13 +78,14 @@ def split_blocks(sizes: Iterable[int], *, most: int, size_limit: int) -> Iterato
         yield start, stop
 
 
-def equal_parts(own: int, other: int, count: int) -> Iterator[tuple[slice, slice]]:
-    """Divide two lengths into ``count`` parts that lie at the same share of both."""
-    for at in range(count):
-        yield (
-            slice(own * at // count, own * (at + 1) // count),
-            slice(other * at // count, other * (at + 1) // count),
-        )
+def equal_parts(first: slice, second: slice, count: int) -> Iterator[tuple[slice, slice]]:
+    """Divide two ranges into ``count`` parts each, which lie at the same share of both."""
+
+    def cut(whole: slice) -> Iterator[slice]:
+        bounds = [whole.start + (whole.stop - whole.start) * at // count for at in range(count + 1)]
+        return starmap(slice, pairwise(bounds))
+
+    return zip(cut(first), cut(second), strict=True)
 
 
 _MIN_SLOTS = 16
@@ -107,14 +108,14 @@ class KeyTable:
         return len(self.columns[0])
 
     @classmethod
-    def numbering(cls, *columns: Keys, slots_a_key: int = 2) -> tuple[KeyTable, Rows]:
+    def numbering(cls, *columns: Keys, slots_per_key: int = 2) -> tuple[KeyTable, Rows]:
         """Return a table of the distinct keys, in the order of their last appearance, and the row of every key.
 
-        There are more than ``slots_a_key`` slots, up to twice as many, for each key; keys that are nearly all different
+        There are between ``slots_per_key`` and twice as many slots for each key; keys that are nearly all different
         need more of them than keys with many repeats.
         """
         count = len(columns[0])
-        slots = np.full(max(1 << (slots_a_key * count).bit_length(), _MIN_SLOTS), -1, dtype=np.int32)
+        slots = np.full(max(1 << (slots_per_key * count).bit_length(), _MIN_SLOTS), -1, dtype=np.int32)
         slot = _first_slots(columns, len(slots))
         positions = np.arange(count, dtype=np.int32)
         slots[slot] = positions  # of several keys with one slot, the last gets it
@@ -126,8 +127,8 @@ class KeyTable:
             free = slots[candidates] < 0
             slots[candidates[free]] = pending[free]
             holders[pending] = here = slots[candidates]
-            going_on = _differ(columns, here, keys)
-            pending, keys = pending[going_on], _at(keys, going_on)
+            is_pending = _differ(columns, here, keys)
+            pending, keys = pending[is_pending], _at(keys, is_pending)
         distinct = np.flatnonzero(holders == positions)
         numbers = np.arange(len(distinct), dtype=np.int32)
         slots[slot[distinct]] = numbers
@@ -145,8 +146,8 @@ class KeyTable:
         while len(pending):
             slot = _next(slot, self._slots)
             rows[pending] = here = self._slots[slot]
-            going_on = (here >= 0) & _differ(self.columns, here, keys)
-            pending, slot, keys = pending[going_on], slot[going_on], _at(keys, going_on)
+            is_pending = (here >= 0) & _differ(self.columns, here, keys)
+            pending, slot, keys = pending[is_pending], slot[is_pending], _at(keys, is_pending)
         return rows
 
 
@@ -174,8 +175,8 @@ def _next(slot: Ints, slots: Rows) -> Ints:
     return (slot + 1) & (len(slots) - 1)
 
 
-def _at(columns: tuple[Keys, ...], where: npt.NDArray[Any]) -> tuple[Keys, ...]:
-    return tuple(column[where] for column in columns)
+def _at(columns: tuple[Keys, ...], rows: npt.NDArray[Any]) -> tuple[Keys, ...]:
+    return tuple(column[rows] for column in columns)
 
 
 def _differ(columns: tuple[Keys, ...], rows: Rows, keys: tuple[Keys, ...]) -> npt.NDArray[np.bool_]:
@@ -194,8 +195,8 @@ _WIDE_SPACES = np.array([int.from_bytes(chr(code).encode().ljust(3, b"\0"), "big
 _FIRST_OF_TWO, _FIRST_OF_THREE = 0xC2, 0xE0  # the lowest first bytes of characters of two and of three bytes
 _RECENT, _RECENT_SHARE = 4096, 16  # how large the small table may grow, and as which part of the large one
 
-# A memo starts afresh when it has seen this many distinct chunks, and texts are read in blocks of this many texts or
-# characters, so that memory is bounded on streams and texts of any length.
+# A memo is replaced when it has seen this many distinct chunks, and texts are read in blocks of this many texts or
+# characters, so that memory is bounded on streams and on texts of any length.
 MEMO_LIMIT = 1_000_000
 BLOCK, BLOCK_CHARACTERS = 5_000, 3_000_000
 
@@ -207,9 +208,9 @@ class ChunkIndex:
         self._learn = learn
         self._lock = threading.Lock()
         self._by_text: dict[str, int] = {}
-        # A table is replaced when chunks are added, so they go into a small one first: on a stream every block brings
-        # some, and replacing a table of a million each time would cost more than all the rest.
-        self._packed, self._recent = _PackedChunks(), _PackedChunks()
+        # Adding chunks replaces a table, so new chunks go into a small one first: on a stream every block has some, and
+        # replacing a table of a million chunks each time would cost more than everything else.
+        self._packed = self._recent = _NO_CHUNKS
 
     def __len__(self) -> int:
         return len(self._by_text)
@@ -219,7 +220,7 @@ class ChunkIndex:
         try:
             pieces = list(map(str.encode, texts))
         except UnicodeEncodeError:
-            return self.read_split(map(str.split, texts))
+            pieces = []
         data = b" ".join(pieces)
         if not data or b"\0" in data:
             return self.read_split(map(str.split, texts))
@@ -266,14 +267,14 @@ class ChunkIndex:
             position[rows] = unknown
             new = np.array(self.numbers(_decode(data, starts[position], ends[position])), dtype=np.int64)
             numbers[unknown] = new[rows]
-            self._remember(_PackedChunks(table, new))
+            self._remember(_PackedChunks(table, np.append(new, -1)))
         return numbers
 
     def _remember(self, new: _PackedChunks) -> None:
         with self._lock:
             self._recent = self._recent.join(new)
-            if len(self._recent) > max(_RECENT, len(self._packed) // _RECENT_SHARE):
-                self._packed, self._recent = self._packed.join(self._recent), _PackedChunks()
+            if len(self._recent.table) > max(_RECENT, len(self._packed.table) // _RECENT_SHARE):
+                self._packed, self._recent = self._packed.join(self._recent), _NO_CHUNKS
 
 
 class ChunkMemo:
@@ -317,29 +318,27 @@ class _ChunkFacts:
         self._used += len(new)
 
 
+@dataclass(frozen=True)
 class _PackedChunks:
-    """The numbers of chunks of up to 16 bytes; immutable."""
+    """The numbers of chunks of up to 16 bytes."""
 
-    def __init__(self, table: KeyTable | None = None, numbers: Ints | None = None) -> None:
-        nothing = np.empty(0, dtype=np.uint64)
-        self._table = table or KeyTable.numbering(nothing, nothing)[0]
-        # One more than there are rows: a missing chunk has row −1 and so number −1.
-        self._numbers = np.append(np.empty(0, dtype=np.int64) if numbers is None else numbers, -1)
-
-    def __len__(self) -> int:
-        return len(self._table)
+    table: KeyTable
+    numbers: Ints  # of each row of the table; then −1, which is found at row −1, for a missing chunk
 
     def find(self, first: Keys, second: Keys) -> Ints:
         """Return the number of each chunk, −1 where it is missing."""
-        return self._numbers[self._table.find(first, second)]
+        return self.numbers[self.table.find(first, second)]
 
     def join(self, other: _PackedChunks) -> _PackedChunks:
         """Return the chunks of both; a chunk in both has the same number in both."""
-        columns = zip(self._table.columns, other._table.columns, strict=True)
-        table, rows = KeyTable.numbering(*(np.concatenate(pair) for pair in columns), slots_a_key=4)
-        numbers = np.empty(len(table), dtype=np.int64)
-        numbers[rows] = np.concatenate((self._numbers[:-1], other._numbers[:-1]))
+        columns = zip(self.table.columns, other.table.columns, strict=True)
+        table, rows = KeyTable.numbering(*map(np.concatenate, columns), slots_per_key=4)
+        numbers = np.full(len(table) + 1, -1, dtype=np.int64)
+        numbers[rows] = np.concatenate((self.numbers[:-1], other.numbers[:-1]))
         return _PackedChunks(table, numbers)
+
+
+_NO_CHUNKS = _PackedChunks(KeyTable.numbering(*np.empty((2, 0), dtype=np.uint64))[0], np.array([-1]))
 
 
 def _decode(data: bytearray, starts: Ints, ends: Ints) -> list[str]:
@@ -352,7 +351,7 @@ def _blank_wide_spaces(data: Bytes) -> None:
     lead, second, third = (data[places + offset].astype(np.int64) for offset in range(3))
     third[lead < _FIRST_OF_THREE] = 0
     characters = (lead << 16) | (second << 8) | third
-    # By hand, as np.isin would import numpy.ma, which takes longer than a small set of data.
+    # Not np.isin: it imports numpy.ma, which takes longer than reading a small data set.
     nearest = _WIDE_SPACES[np.searchsorted(_WIDE_SPACES[:-1], characters)]
     places = places[nearest == characters]
     three = data[places] >= _FIRST_OF_THREE
@@ -366,11 +365,7 @@ def _bounds(data: Bytes) -> tuple[Ints, Ints]:
     control = (data < 9) | ((data > 13) & (data < 28))
     if control.any():
         space &= ~control
-    edges = np.flatnonzero(space[1:] != space[:-1]) + 1
-    if not space[0]:
-        edges = np.concatenate(([0], edges))
-    if not space[-1]:
-        edges = np.append(edges, len(data))
+    edges = np.flatnonzero(np.diff(space, prepend=True, append=True))
     return edges[0::2], edges[1::2]
 
 

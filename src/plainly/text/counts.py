@@ -42,30 +42,31 @@ def _memo(syllable: str, language: str) -> ChunkMemo:
 
     def describe(chunk: str) -> tuple[int, ...]:
         in_chunk = words(chunk, language)
-        sizes = [counter(word) for word in in_chunk]
+        sizes = list(map(counter, in_chunk))
+        letters = [sum(map(str.isalpha, word)) for word in in_chunk]
         return (
             *sentences.facts(chunk, language),
             len(in_chunk),
             sum(sizes),
-            sum(len(word) if word.isalpha() else sum(map(str.isalpha, word)) for word in in_chunk),
-            sum(len(word) if word.isalnum() else sum(map(str.isalnum, word)) for word in in_chunk),
+            sum(letters),
+            sum(map(str.isalnum, "".join(in_chunk))),
             sum(size >= 3 for size in sizes),
             sum(size >= 3 and is_hard(word, counter) for word, size in zip(in_chunk, sizes, strict=True)),
             sizes.count(1),
-            sum(len(word) > 6 and sum(map(str.isalpha, word)) > 6 for word in in_chunk),
+            sum(number > 6 for number in letters),
         )
 
     return ChunkMemo(describe, clean=sentences.cleaner(language))
 
 
-def syllable_counter(way: str, language: str) -> syllables.Counter:
+def syllable_counter(method: str, language: str) -> syllables.Counter:
     """Return a counter of syllables: by rules, by pronunciations (English) or by hyphenation (other languages)."""
-    if way == "hyphenation":
+    if method == "hyphenation":
         return syllables.by_hyphenation(language)
-    if way == "rules":
+    if method == "rules":
         return syllables.count_rules if language == "en" else syllables.by_rules(language)
     if language != "en":
-        raise BadSpec(f"syllables={way} has English pronunciations only. In other languages use: rules, hyphenation")
+        raise BadSpec(f"syllables={method} has English pronunciations only. In other languages use: rules, hyphenation")
     return syllables.cmudict()
 
 

@@ -1,4 +1,4 @@
-"""Edits of a text that attacks, training noise and training harm have in common; each has its own word lists."""
+"""Text edits that the attacks of an audit share with the noise and harm of training; each has its own word lists."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar

@@ -131,8 +131,8 @@ class Words:
             shape = 0
         else:
             shape = 1 if token[:1].isupper() and token[1:].islower() else 2 if token.isupper() else 3
-        # In the hash, open-class words differ by their ending alone: the nouns of a few hundred sentences tell nothing
-        # about the next ones.
+        # In the hash, open-class words differ by their ending alone: nouns learnt from a few hundred sentences would
+        # not help on other sentences.
         self._rows.append(
             (
                 self._lower.setdefault(lower, len(self._lower)),

@@ -1,8 +1,8 @@
 """Exact n-gram statistics of many items at once: hash tables filled by whole arrays, not a Counter per sentence.
 
-An n-gram is a pair: the n-gram without its last token, and that token; a single token is a pair of its item and the
-token. So numbering pairs, order by order, numbers all n-grams of all items: each order has one table from pairs to
-numbers, and all counts are arrays over these numbers.
+An n-gram is a pair of the n-gram without its last token and that token; a single token is a pair of its item and the
+token. Numbering pairs, order by order, therefore numbers all n-grams of all items: each order has one table from pairs
+to numbers, and all counts are arrays over these numbers.
 """
 
 from collections.abc import Hashable, Iterator, Sequence

@@ -11,7 +11,7 @@ DEFAULT_MODEL = "en_core_web_sm"
 
 
 class Parse(NamedTuple):
-    """One text: a number for each word's tag and relation, and the place of its head (for a root, its own place)."""
+    """One text: a number for each word's tag and relation, and the position of its head (a root is its own head)."""
 
     tags: list[int]
     relations: list[int]

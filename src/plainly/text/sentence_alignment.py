@@ -1,20 +1,19 @@
 """Alignment of the sentences of an output with those of the source: many to many, in order except for jumps.
 
-``align(source, output)`` returns an ``Alignment``: the sentences of both texts with their spans, and the links between
-them, each of some source sentences with some output sentences. A link records what happened (kept, rephrased, split,
-merged, reorganised, dropped, added) and whether it moved; ``Alignment.pairs()`` are the pieces of text that correspond.
-Anything that compares a paragraph with its simplification should compare these pieces.
+``align(source, output)`` returns an ``Alignment``: the sentences of both texts with their spans, and links between
+groups of them. A link records what happened (kept, rephrased, split, merged, reorganised, dropped, added) and whether
+it moved. Anything that compares a paragraph with its simplification should compare ``Alignment.pairs()``.
 
 Every output sentence is linked to the source sentence that it fits best, or to none; a step to the next source sentence
-is free and a jump has a cost (after the sentence aligners of Jiang et al. 2020). Then every source sentence without a
-link is linked in the same way. The fit of two sentences is the share of words in common, weighted by how rare they
-are in the two texts, with a tenth of the weight on the cosine of their vectors.
+is free and a jump has a cost (after Jiang et al. 2020). Then the source sentences without a link are linked in the same
+way. The fit of two sentences is the share of their common words, weighted by how rare they are in the two texts, and
+with a tenth of the weight the cosine of their vectors.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -104,23 +103,20 @@ def connect_sentences(
     source: tuple[PlacedSentence, ...], output: tuple[PlacedSentence, ...], edges: Iterable[tuple[int, int]]
 ) -> Alignment:
     """Return the alignment with these pairs of sentences; connected pairs are one link."""
-    leader = {("s", i): ("s", i) for i in range(len(source))} | {("o", j): ("o", j) for j in range(len(output))}
-
-    def find(node: tuple[str, int]) -> tuple[str, int]:
-        while leader[node] != node:
-            leader[node] = leader[leader[node]]
-            node = leader[node]
-        return node
-
+    by_source: list[tuple[list[int], list[int]]] = [([i], []) for i in range(len(source))]
+    by_output: list[tuple[list[int], list[int]]] = [([], [j]) for j in range(len(output))]
     for i, j in edges:
-        leader[find(("s", i))] = find(("o", j))
-    members: dict[tuple[str, int], tuple[list[int], list[int]]] = {}
-    for node in leader:
-        members.setdefault(find(node), ([], []))[node[0] == "o"].append(node[1])
-    groups = [(tuple(sorted(a)), tuple(sorted(b))) for a, b in members.values()]
+        group, other = by_source[i], by_output[j]
+        if group is not other:
+            for side, members, more in zip((by_source, by_output), group, other, strict=True):
+                members += more
+                for at in more:
+                    side[at] = group
+    groups = {(tuple(sorted(a)), tuple(sorted(b))) for a, b in by_source + by_output}
     moves = _out_of_order(groups)
-    links = [Link(a, b, _classify(source, output, a, b), (a, b) in moves) for a, b in groups]
-    return Alignment(source, output, tuple(sorted(links, key=_sort_key(links))))
+    return Alignment(
+        source, output, _sort([Link(a, b, _classify(source, output, a, b), (a, b) in moves) for a, b in groups])
+    )
 
 
 def _classify(
@@ -151,17 +147,17 @@ def _out_of_order(groups: Iterable[tuple[tuple[int, ...], tuple[int, ...]]]) -> 
     return {group for place, group in enumerate(both) if place not in in_order}
 
 
-def _sort_key(links: Iterable[Link]) -> Callable[[Link], tuple[float, int]]:
-    """Return a sort key: by output; a dropped sentence comes after the link of the source sentence before it."""
-    at = {i: link.output[0] for link in links if link.output for i in link.source}
+def _sort(links: Sequence[Link]) -> tuple[Link, ...]:
+    """Sort links by output; a dropped sentence comes after the link of the source sentence before it."""
+    places = {i: link.output[0] for link in links if link.output for i in link.source}
 
-    def key(link: Link) -> tuple[float, int]:
+    def position(link: Link) -> tuple[float, int]:
         if link.output:
             return link.output[0], -1
-        earlier: Iterator[int] = (at[i] for i in range(link.source[0], -1, -1) if i in at)
+        earlier = (places[i] for i in range(link.source[0], -1, -1) if i in places)
         return next(earlier, -1) + 0.5, link.source[0]
 
-    return key
+    return tuple(sorted(links, key=position))
 
 
 Text = str | Sequence[PlacedSentence]
@@ -204,7 +200,7 @@ def _align(
     """Align sentences; texts too long for one table are aligned in stretches that lie at the same share of both."""
     edges: set[tuple[int, int]] = set()
     count = max(1, -(-max(len(source), len(output)) // _AT_ONCE))
-    for rows, columns in equal_parts(len(source), len(output), count):
+    for rows, columns in equal_parts(slice(0, len(source)), slice(0, len(output)), count):
         within = _links(source[rows], output[columns], vectors)
         edges |= {(rows.start + row, columns.start + column) for row, column in within}
     return connect_sentences(source, output, edges)
@@ -227,8 +223,7 @@ def _fit(
 ) -> tuple[Floats, Floats]:
     """Return the fit of each source sentence (row) and output sentence (column), by output and by source."""
     sides = [[_stems(sentence.text) for sentence in side] for side in (source, output)]
-    distinct = dict.fromkeys(stem for side in sides for stems in side for stem in stems)
-    numbers = {stem: number for number, stem in enumerate(distinct)}
+    numbers = {stem: number for number, stem in enumerate(frozenset().union(*sides[0], *sides[1]))}
     present = [np.zeros((len(side), len(numbers))) for side in sides]
     for table, side in zip(present, sides, strict=True):
         for row, stems in enumerate(side):
@@ -250,9 +245,9 @@ def _likeness(source: Sequence[PlacedSentence], output: Sequence[PlacedSentence]
     """Return the cosine of sentence vectors, centred on the mean of both texts."""
     sides = [np.array([vectors[sentence.text] for sentence in side]) for side in (source, output)]
     centre = np.concatenate(sides).mean(axis=0)
-    units = [side - centre for side in sides]
-    units = [side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-6) for side in units]
-    cosine: Floats = units[0] @ units[1].T
+    first, second = (side - centre for side in sides)
+    norms = [np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-6) for side in (first, second)]
+    cosine: Floats = (first / norms[0]) @ (second / norms[1]).T
     return cosine
 
 

@@ -1,14 +1,14 @@
 """Sentence boundaries, decided between neighbouring white-space chunks, so that counting is a table look-up.
 
 A chunk may end a sentence (``End``) and may begin one (``Start``); whether there is a boundary between two chunks
-depends on these two alone. A sentence has a word: stops and quotation marks by themselves never count.
+depends on these two alone. A sentence contains a word: stops and quotation marks alone are not sentences.
 """
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache, lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -52,25 +52,6 @@ _BOUNDARY = np.array(
 )
 
 
-@dataclass(frozen=True)
-class SentenceWords:
-    """Words that decide whether a sentence ends at the full stop after them, or begins with them."""
-
-    titles: frozenset[str]
-    abbreviations: frozenset[str]
-    numbered: frozenset[str]
-    openers: frozenset[str]
-    ordinals: bool  # whether a number with a full stop may be an ordinal: 3. Oktober
-    spaced_marks: bool  # whether marks may stand apart: « Vraiment ? »
-
-
-@cache
-def _lists(language: str) -> SentenceWords:
-    table = known_language(language).sentences
-    words_of = {name: frozenset(table[name].split()) for name in ("titles", "abbreviations", "numbered", "openers")}
-    return SentenceWords(**words_of, ordinals=table["ordinals"], spaced_marks=table["spaced_marks"])
-
-
 _CLOSERS = "\"'”’)]}»›」』）】》"
 _OPENING = "\"'“‘([{«‹「『（【《¿¡"
 _WIDE = "。！？｡．"  # Chinese and Japanese stops: no space follows them
@@ -88,7 +69,7 @@ _ADDRESS = re.compile(r"://|^www\.|@")
 
 def end_of(chunk: str, language: str = "en") -> End:
     """Classify the end of a chunk."""
-    lists = _lists(language)
+    lists = known_language(language).sentences
     body = chunk.rstrip(_CLOSERS)
     word = body.rstrip(_STOPS)
     stops, closers = body[len(word) :], chunk[len(body) :]
@@ -128,7 +109,7 @@ def start_of(chunk: str, language: str = "en") -> Start:
         return Start.LOWER
     if first.isupper():
         word = re.split("['’]", bare, maxsplit=1)[0].rstrip(_CLOSERS + _STOPS + ",;:")
-        return Start.OPENER if word in _lists(language).openers else Start.UPPER
+        return Start.OPENER if word in known_language(language).sentences.openers else Start.UPPER
     return Start.OTHER
 
 
@@ -152,7 +133,7 @@ def spans(text: str, language: str = "en") -> list[tuple[int, int]]:
     """Return where the sentences of a text begin and end, without the white space between them."""
     cuts: list[int] = []
     before = End.NONE
-    for match in (_SPACED_CHUNK if _lists(language).spaced_marks else _CHUNK).finditer(text):
+    for match in (_SPACED_CHUNK if known_language(language).sentences.spaced_marks else _CHUNK).finditer(text):
         begins, stops, inside = _classify(match[0], language)
         if before and _BOUNDARY[before, begins]:
             cuts.append(match.start())
@@ -169,9 +150,9 @@ def spans(text: str, language: str = "en") -> list[tuple[int, int]]:
         else:
             continue
         begin = end
-    pieces = [(a, text[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
-    starts = [a + len(piece) - len(piece.lstrip()) for a, piece in pieces]
-    return [(start, start + len(piece.strip())) for start, (_, piece) in zip(starts, pieces, strict=True)]
+    sentences = [(begin, text[begin:end].strip()) for begin, end in pairwise([0, *ends])]
+    starts = [text.index(sentence, begin) for begin, sentence in sentences]
+    return [(start, start + len(sentence)) for start, (_, sentence) in zip(starts, sentences, strict=True)]
 
 
 @lru_cache(maxsize=1 << 14)  # most chunks of a text are frequent ones
@@ -194,8 +175,7 @@ FACTS = slice(0, 6)
 def facts(chunk: str, language: str = "en") -> tuple[int, int, int, int, int, int]:
     """Return the row of facts about a chunk that ``count_chunked`` reads."""
     cuts = cuts_inside(chunk)
-    pieces = [chunk[a:b] for a, b in zip([0, *cuts], [*cuts, len(chunk)], strict=True)]
-    with_words = list(map(has_words, pieces))
+    with_words = [has_words(chunk[a:b]) for a, b in pairwise([0, *cuts, len(chunk)])]
     ends = end_of(chunk, language), start_of(chunk, language)
     return *ends, bool(cuts), with_words[0], with_words[-1], sum(with_words[1:-1])
 
@@ -224,8 +204,8 @@ def count_chunked(chunks: Ragged) -> Ints:
 
 
 def cleaner(language: str) -> Callable[[Sequence[str]], Sequence[str]]:
-    """Return a function that joins marks that stand apart to their words, before texts are split at white space."""
-    if not _lists(language).spaced_marks:
+    """Return a function that attaches marks after a space to their words, before texts are split at white space."""
+    if not known_language(language).sentences.spaced_marks:
         return lambda texts: texts
     return lambda texts: [_SPACE_AT_MARK.sub("", text) for text in texts]
 

@@ -1,8 +1,8 @@
 """Syllables of a word: by rules, by EASSE's counter, by CMUdict's pronunciations, by hyphenation patterns.
 
-The rules need no further package, so that a number does not depend on what is installed. The rules for English are
-measured against CMUdict in the tests. Those for other languages rewrite silent and gliding letters, then count
-vowels and pairs of vowels that sound as one; they are measured against espeak-ng's phonemes in docs/languages.md.
+The rules need no other package, so a number does not depend on what is installed. The tests measure the English rules
+against CMUdict. The rules for other languages rewrite silent and gliding letters, then count vowels and diphthongs;
+docs/languages.md measures them against espeak-ng's phonemes.
 """
 
 import re
@@ -24,6 +24,7 @@ _VOWELS = re.compile("[aeiouy]+")
 
 
 def _by_word(lists: Mapping[str, str]) -> dict[str, int]:
+    """Return the number of syllables of each word, from lists of words by number of syllables."""
     return {word: int(number) for number, words in lists.items() for word in words.split()}
 
 
@@ -44,9 +45,7 @@ _EASSE_MORE = [
         r"(.)(?!\1)[gq]ua(.)(?!\2)[aeiou]", "dnt$",
     )
 ]  # fmt: skip
-_EASSE_FEWER = [
-    re.compile(pattern) for pattern in ("cial", "tia", "cius", "cious", "gui", "ion", "iou", "sia$", ".ely$")
-]
+_EASSE_FEWER = [re.compile(text) for text in ("cial", "tia", "cius", "cious", "gui", "ion", "iou", "sia$", ".ely$")]
 
 
 def count_easse(token: str) -> int:
@@ -152,15 +151,7 @@ def _stem(word: str) -> int:
 
 _LONGEST = 60  # letters of a word; on longer strings the patterns would take quadratic time
 _EXCEPTIONS = _by_word(_DATA["rules"])
-_PLACEHOLDERS = {
-    "consonant": "[b-df-hj-np-tv-xz]",
-    "first_parts": "for hom saf whit sid bas hors hous lif spac tim wir ey whol wid fir bar stat sal spok som mor wast",
-    "suffixes": """
-        ly ful fully fulness less lessly lessness ments? ness some like wise man men land field wood town well works?
-        house board side times? ways? days? line yard back more worth by bury ford point craft stone bridge light
-        keepers? makers? holders? where thing body one ware berg burg hood shed foot
-    """,
-}
+_PLACEHOLDERS = {"consonant": "[b-df-hj-np-tv-xz]", **_DATA["compounds"]}
 # Letters that a word must have for the pattern to match (to skip most patterns), the pattern, and its replacement.
 _SILENT_INSIDE = [
     (letters, _pattern(silent), instead)

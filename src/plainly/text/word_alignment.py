@@ -1,13 +1,13 @@
 """A word aligner for a sentence and its simplification, many pairs at once.
 
-Three passes over a table of similarities (same word, same root) choose chains of words that stand in the same order on
-both sides: the first is what was kept, the second and third are what moved. The heaviest chain is found with one
-running maximum a row, for all pairs of a batch together, because an unaligned word costs nothing.
+Three passes over a table of similarities (same word, same root) choose chains of words that are in the same order on
+both sides: the first finds what was kept, the second and third what moved. The heaviest chain is found with one running
+maximum per row, for all pairs of a batch together, because an unaligned word costs nothing.
 
-Aligning every word with every other takes the square of their length, so long texts are cut into ``pieces``: at words
-that stand once on each side and in the same order (first where four words in a row do, then where one does; best where
-a sentence begins), so that each piece holds what belongs together. Where nothing is shared, both sides are cut in equal
-parts. Pairs of up to a thousand words a side are one piece.
+Aligning every word with every other takes quadratic time, so long texts are cut into ``pieces`` that belong together:
+at words that occur once on each side and in the same order (first at runs of four such words, then at single words,
+preferably where a sentence begins). Where nothing is shared, both sides are cut into equal parts. Pairs of up to a
+thousand words on each side are one piece.
 """
 
 from bisect import bisect_left
@@ -80,7 +80,7 @@ def _align_batch(order: npt.NDArray[np.intp], source: Ints, output: Ints, table:
     ]
     for number in (1, 2, 3):
         if number > 1:
-            # What is left: rows and columns not yet aligned, and no lone function word or comma far from its place.
+            # What is left: rows and columns not yet aligned, without isolated function words and commas that moved.
             weights = weights * (sides[0].links < 0)[:, :, None] * (sides[1].links < 0)[:, None, :]
             weights[weights < 0.5] = 0
         pair, *places = _best_chain(weights)
@@ -138,10 +138,7 @@ def _best_chain(weights: Floats) -> list[npt.NDArray[np.intp]]:
 
 def _pad(rows: Sequence[Sequence[int]]) -> Ints:
     width = max(map(len, rows), default=0) or 1
-    table = np.zeros((len(rows), width), dtype=np.int32)
-    lengths = np.array([len(row) for row in rows])
-    table[np.arange(width) < lengths[:, None]] = [number for row in rows for number in row]
-    return table
+    return np.array([[*row, *[0] * (width - len(row))] for row in rows], dtype=np.int32)
 
 
 def runs(places: Sequence[int]) -> list[list[int]]:
@@ -225,13 +222,9 @@ def _unique_runs(tokens: list[str], size: int) -> dict[tuple[str, ...], int]:
 
 
 def _cut_evenly(piece: Piece) -> Iterator[Piece]:
-    """Cut a piece that is still too large in equal parts."""
+    """Cut a piece that is still too large into equal parts."""
     own, other = (part.stop - part.start for part in piece)
     count = 1
     while _is_large(-(-own // count), -(-other // count)):
         count += 1
-    for first, second in equal_parts(own, other, count):
-        yield (
-            slice(piece[0].start + first.start, piece[0].start + first.stop),
-            slice(piece[1].start + second.start, piece[1].start + second.stop),
-        )
+    return equal_parts(*piece, count)

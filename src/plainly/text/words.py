@@ -56,11 +56,5 @@ def spans(text: str) -> list[tuple[int, int]]:
 def _bare(text: str) -> str:
     # Combining marks (accents written apart, Indic vowel signs, Arabic points) are not word characters to ``re``; a
     # letter stands in for each one that follows a letter, so that positions stay as they are.
-    marks = {character for character in set(text) if unicodedata.category(character).startswith("M")}
-    if not marks:
-        return text
-    characters: list[str] = []
-    for character in text:
-        follows_letter = bool(characters) and characters[-1].isalnum()
-        characters.append("a" if follows_letter and character in marks else character)
-    return "".join(characters)
+    marks = "".join(character for character in set(text) if unicodedata.category(character).startswith("M"))
+    return re.sub(rf"(?<=[^\W_])[{marks}]+", lambda run: "a" * len(run[0]), text) if marks else text

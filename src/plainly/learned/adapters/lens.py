@@ -85,7 +85,7 @@ def load_checkpoint(checkpoint: str, encoder: str, *, metric: str, kind: str) ->
             f"{str(path)!r} is not a checkpoint of plain weights with a state_dict "
             f"({next(iter(str(error).splitlines()), '')}). Download it again."
         ) from None
-    network = models.load_untrained(encoder or settings["pretrained_model"], parameter="encoder")
+    network = models.load_model(encoder or settings["pretrained_model"], "", parameter="encoder")
     network.model.config.output_hidden_states = True
     prefix = "encoder.model."
     inner = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}

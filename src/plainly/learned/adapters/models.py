@@ -84,18 +84,12 @@ def require(*packages: str) -> None:
             raise MissingExtra("A published learned metric", package=package, extra="torch")
 
 
-@lru_cache(maxsize=6)
-def load(name: str, kind: str, *, labels: int | None = None, parameter: str = "model") -> PublishedModel:
-    """Load a model by hub name or directory, which the metric's ``parameter`` names; ``kind`` is its class."""
-    return _load(name, kind, parameter, {} if labels is None else {"num_labels": labels})
+def load_model(name: str, kind: str, *, labels: int | None = None, parameter: str = "model") -> PublishedModel:
+    """Load a model by hub name or directory, which the metric's ``parameter`` names.
 
-
-def load_untrained(name: str, *, parameter: str) -> PublishedModel:
-    """Load a new encoder without its weights, for a checkpoint that has them all."""
-    return _load(name, "", parameter, {})
-
-
-def _load(name: str, kind: str, parameter: str, settings: dict[str, Any]) -> PublishedModel:
+    ``kind`` is its class in transformers. If it is empty, the model is a new encoder without weights, for a checkpoint
+    that has them all.
+    """
     require()
     import torch
     import transformers
@@ -103,6 +97,7 @@ def _load(name: str, kind: str, parameter: str, settings: dict[str, Any]) -> Pub
     try:
         with quiet():
             if kind:
+                settings = {} if labels is None else {"num_labels": labels}
                 model = getattr(transformers, kind).from_pretrained(name, **settings)
             else:
                 auto_model: Any = transformers.AutoModel
@@ -122,6 +117,9 @@ def _load(name: str, kind: str, parameter: str, settings: dict[str, Any]) -> Pub
         raise DataUnavailable(f"The weights {name!r} could not be loaded ({reason}). {advice}") from None
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return PublishedModel(model.to(device).eval(), tokenizer, device)
+
+
+load = lru_cache(maxsize=6)(load_model)
 
 
 def values(network: PublishedModel, texts: Sequence[Text], *, longest: int) -> Floats:

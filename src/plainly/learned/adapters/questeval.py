@@ -46,38 +46,34 @@ class ModelAnswer:
 
 @dataclass(frozen=True)
 class PublishedAsker:
-    """The published models, by hub names or directories; an empty name leaves that one out."""
+    """The published models that a metric names, by hub names or directories; an empty name leaves that one out."""
 
-    qa: str
-    qg: str
-    weighter: str
-    bertscore: str
-    layer: int
+    metric: "QuestEval"
 
     def questions(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
         """Return for each (answer, text) a question whose answer in the text it is."""
         # sv1 names the data set (SQuAD 1) that the model was to imitate.
         prompts = [f"sv1 {MARK} {answer} {MARK} {text}" for answer, text in pairs]
-        return [question for question, _ in _generate(self.qg, "qg", prompts, first="")]
+        return [question for question, _ in _generate(self.metric.qg, "qg", prompts, first="")]
 
     def answers(self, pairs: Sequence[tuple[str, str]]) -> list[ModelAnswer]:
         """Return the answer to each (question, text)."""
         prompts = [f"{question} {MARK} {text}" for question, text in pairs]
-        answers = _generate(self.qa, "qa", prompts, first="unanswerable")
+        answers = _generate(self.metric.qa, "qa", prompts, first="unanswerable")
         return [ModelAnswer(text, 1 - probability) for text, probability in answers]
 
     def weights(self, triples: Sequence[tuple[str, str, str]]) -> list[float] | None:
         """Return how much each (answer, question, text) matters; None where all matter equally."""
-        if not self.weighter:
+        if not self.metric.weighter:
             return None
         prompts = [f"{answer} {MARK} {question} {MARK} {text}" for answer, question, text in triples]
-        return [probability for _, probability in _generate(self.weighter, "weighter", prompts, first="true")]
+        return [probability for _, probability in _generate(self.metric.weighter, "weighter", prompts, first="true")]
 
     def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
         """Return how similar in meaning, 0–1, the answers of each pair are; None where that is left out."""
-        if not self.bertscore:
+        if not self.metric.bertscore:
             return None
-        return bertscore.compare_pairs(self.bertscore, pairs, layer=self.layer, parameter="bertscore")
+        return bertscore.compare_pairs(self.metric.bertscore, pairs, layer=self.metric.layer, parameter="bertscore")
 
 
 def _generate(name: str, parameter: str, prompts: Sequence[str], *, first: str) -> list[tuple[str, float]]:
@@ -154,7 +150,7 @@ class QuestEval(PublishedMetric):
             for source, refs in zip(evalset.sources, evalset.references or [()] * len(evalset), strict=True)
         ]
         find = _FINDERS.get(self.answers) or spacy_finder(self.answers)
-        asker = PublishedAsker(self.qa, self.qg, self.weighter, self.bertscore, self.layer)
+        asker = PublishedAsker(self)
         texts = [text for row in others for text in row]
         about = evalset.prepare(
             ("questeval", repr(self)), lambda evalset: _ask(texts, find, asker, weighted=frozenset(evalset.sources))

@@ -30,12 +30,24 @@ class ReadabilityFormula:
 
 
 @dataclass(frozen=True)
+class SentenceWords:
+    """Words that decide whether a sentence ends at the full stop after them, or begins with them."""
+
+    titles: frozenset[str]
+    abbreviations: frozenset[str]
+    numbered: frozenset[str]
+    openers: frozenset[str]
+    ordinals: bool  # whether a number with a full stop may be an ordinal: 3. Oktober
+    spaced_marks: bool  # whether there may be a space before a mark: « Vraiment ? »
+
+
+@dataclass(frozen=True)
 class Language:
-    """One language; the tables are those of its file."""
+    """The data of one language, from its file."""
 
     code: str
     name: str
-    sentences: Mapping[str, Any]
+    sentences: SentenceWords
     elisions: tuple[str, ...]  # words that are written before an apostrophe: l'homme
     syllables: Mapping[str, Any]
     formulas: Mapping[str, ReadabilityFormula]  # the first is the default
@@ -49,10 +61,13 @@ def language(code: str) -> Language:
         raise BadSpec(f"language={code!r} is not known.{did_you_mean(code, CODES)} It may be: {', '.join(CODES)}")
     table = read_shipped(__file__, f"{code}.toml")
     formulas = {**table["formulas"], **read_shipped(__file__, "all.toml")["formulas"]}
+    sentences: dict[str, Any] = {
+        key: frozenset(value.split()) if isinstance(value, str) else value for key, value in table["sentences"].items()
+    }
     return Language(
         code=code,
         name=table["name"],
-        sentences=table["sentences"],
+        sentences=SentenceWords(**sentences),
         elisions=tuple(table.get("elisions", "").split()),
         syllables=table.get("syllables", {}),
         formulas={name: _formula(name, entry) for name, entry in formulas.items()},

@@ -1,7 +1,7 @@
 """Detection of the language of a text; None where there is too little evidence.
 
-English is recognised by its small words; the rest is decided by py3langid, a naive Bayes classifier over n-grams of
-bytes, if its probability is at least ``CERTAIN`` and does not rest on names. Measured in docs/languages.md.
+English is recognised by its function words; other texts are classified by py3langid, a naive Bayes classifier over
+n-grams of bytes, if its probability is at least ``CERTAIN`` and does not depend on names: see docs/languages.md.
 """
 
 import re
@@ -21,7 +21,7 @@ _ENGLISH = frozenset(_DATA["english"].split())
 _FOREIGN = frozenset(_DATA["foreign"].split()) - _ENGLISH
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
-_NAMES = 0.4  # a text in which a smaller share of the words has no capital is a list of names
+_LOWER_CASE_SHARE = 0.4  # of the words; a text with less is a list of names
 _LONGEST = 600  # characters; more would only take longer
 
 
@@ -75,8 +75,8 @@ def _classify(text: str) -> str | None:
         return "en"
     words = text.split()
     rest = [word for word in words if not word[:1].isupper()]
-    is_names = len(rest) < _NAMES * len(words)
-    return str(code) if not is_names and _detector().classify(" ".join(rest))[0] == code else None
+    is_text = len(rest) >= _LOWER_CASE_SHARE * len(words)
+    return str(code) if is_text and _detector().classify(" ".join(rest))[0] == code else None
 
 
 @cache
