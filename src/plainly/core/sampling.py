@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from plainly.core.errors import BadInput, check_count, did_you_mean
+from plainly.core.errors import BadInput, check_choice, check_count
 
 Method = Literal["percentile", "bca"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -24,9 +24,7 @@ class Sampling:
         if not (isinstance(self.level, (int, float)) and math.isfinite(self.level) and 0 < self.level < 1):
             raise BadInput(f"level= is between 0 and 1, for example 0.95; not {self.level!r:.60}.")
         check_count("resamples", self.resamples)
-        if self.method not in METHODS:
-            near = did_you_mean(str(self.method), METHODS)
-            raise BadInput(f"Unknown kind of interval {self.method!r}.{near} There are: {', '.join(METHODS)}")
+        check_choice("method", self.method, METHODS)
         check_count("seed", self.seed, least=0)
 
 
