@@ -68,10 +68,10 @@ class EvalSet:
             if values is not None and len(values) != len(self):
                 message = f"An evaluation set with {len(self)} ids has {len(values)} {part}"
                 raise BadInput(f"{message}; give one for each item.")
-        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
-        object.__setattr__(self, "has_sources", any(self.sources))
-        object.__setattr__(self, "has_references", bool(self.references))
-        object.__setattr__(self, "_prepared", {})
+        copy = MappingProxyType(dict(self.columns))
+        vars(self).update(
+            columns=copy, has_sources=any(self.sources), has_references=bool(self.references), _prepared={}
+        )
 
     def check(self, outputs: Mapping[str, Sequence[str]]) -> None:
         """Raise unless every system has an output for each item."""

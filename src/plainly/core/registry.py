@@ -59,10 +59,6 @@ METRICS = {
     "lens-salsa": "plainly.learned.adapters.lens:LensSalsa",
     "questeval": "plainly.learned.adapters.questeval:QuestEval",
 }
-# Functions of higher packages that lower packages use, by name.
-_SENTENCE_ENCODER = "plainly.learned.encoder:embed"
-_LABELLER = "plainly.typology.labeller:labeller"
-_OPERATION = "plainly.typology.vocabulary:operation"
 ENTRY_POINT_GROUP = "plainly.metrics"
 
 _REQUIRED = ("name", "needs", "better", "outputs", "measure", "score")
@@ -85,17 +81,18 @@ def metric_class(name: str) -> type[Metric]:
 
 def sentence_encoder() -> Callable[[Sequence[str]], Sequence[Floats]]:
     """Return the function that turns sentences into vectors, for metrics that align by meaning."""
-    return cast("Callable[[Sequence[str]], Sequence[Floats]]", pkgutil.resolve_name(_SENTENCE_ENCODER))
+    return cast("Callable[[Sequence[str]], Sequence[Floats]]", pkgutil.resolve_name("plainly.learned.encoder:embed"))
 
 
 def label_operations(sources: Sequence[str], outputs: Sequence[str]) -> list[Collection[str]]:
     """Return the labels of the operations between each source and its output, by rules, for subsets of items."""
-    return [pair.labels for pair in pkgutil.resolve_name(_LABELLER)("rules").label(list(sources), list(outputs))]
+    labeller = pkgutil.resolve_name("plainly.typology.labeller:labeller")("rules")
+    return [pair.labels for pair in labeller.label(list(sources), list(outputs))]
 
 
 def describe_operation(label: str) -> str:
     """Return the label of an operation with its meaning, for tables and sentences about subsets."""
-    return f"{label} ({pkgutil.resolve_name(_OPERATION)(label).title})"
+    return f"{label} ({pkgutil.resolve_name('plainly.typology.vocabulary:operation')(label).title})"
 
 
 def _load(name: str) -> type[Any]:
