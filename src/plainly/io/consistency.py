@@ -69,9 +69,7 @@ def check_unique(ids: Sequence[str], locate: Callable[[int], str]) -> None:
     first: dict[str, int] = {}
     for row, name in enumerate(ids):
         if first.setdefault(name, row) != row:
-            raise BadInput(
-                f"{locate(row)}: the id {name!r} is already used at {locate(first[name])}. Give each item its own id."
-            )
+            raise BadInput(f"{locate(row)}: the id {name!r} is already used at {locate(first[name])}. Rename one.")
 
 
 def match_ids(table: Sheet, own: Sequence[str], ids: Sequence[str], *, may_lack: bool) -> Sequence[int | None]:
@@ -85,19 +83,13 @@ def match_ids(table: Sheet, own: Sequence[str], ids: Sequence[str], *, may_lack:
         own = [str(int(name) + 1) for name in own]
     if list(own) == list(ids) or (is_numbered and not set(ids) & set(own)):
         return range(len(own))
-    id_set = set(ids)
-    rows: dict[str, int] = {}
-    for row, name in enumerate(own):
-        if name not in id_set:
-            raise BadInput(
-                f"{table.where(row)}: the id {name!r} is not in the evaluation set. Give outputs for the same items, "
-                "or leave the id column out to pair them in order."
-            )
-        if name in rows:
-            raise BadInput(
-                f"{table.where(row)}: the id {name!r} is already used at {table.where(rows[name])}. Remove one."
-            )
-        rows[name] = row
+    check_unique(own, table.where)
+    id_set, rows = set(ids), {name: row for row, name in enumerate(own)}
+    if unknown := [name for name in rows if name not in id_set]:
+        raise BadInput(
+            f"{table.where(rows[unknown[0]])}: the id {unknown[0]!r} is not in the evaluation set. Give outputs for "
+            "the same items, or leave the id column out to pair them in order."
+        )
     absent = [name for name in ids if name not in rows]
     if absent and not may_lack:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
