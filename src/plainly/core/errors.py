@@ -28,8 +28,8 @@ class UnknownName(PlainlyError):
     """A metric, data set, system, attack or command that does not exist."""
 
     def __init__(self, kind: str, name: str, choices: Iterable[str], *, see: str) -> None:
-        self.kind, self.name, self.known = kind, name, tuple(choices)
-        super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(name, self.known)} See: {see}")
+        self.kind, self.name, self.choices = kind, name, tuple(choices)
+        super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(name, self.choices)} See: {see}")
 
 
 class MissingExtra(PlainlyError):

@@ -24,7 +24,7 @@ class SizeLimit:
 
     value: int
     unit: str
-    what: str
+    scope: str
     instead: str = ""
 
 
@@ -59,17 +59,17 @@ def limit(name: str) -> int:
     return _parse_setting(setting).get(name, LIMITS[name].value) if setting else LIMITS[name].value
 
 
-def check(name: str, size: int, what: str) -> None:
-    """Raise if something is larger than its limit; ``what`` begins the sentence."""
+def check(name: str, size: int, subject: str) -> None:
+    """Raise if something is larger than its limit; ``subject`` begins the sentence."""
     if size > limit(name):
-        message = f"{what} has {size:,} {LIMITS[name].unit}; the limit is {limit(name):,}. {LIMITS[name].instead}"
+        message = f"{subject} has {size:,} {LIMITS[name].unit}; the limit is {limit(name):,}. {LIMITS[name].instead}"
         raise BadInput(f"{message} To allow it: {SETTING}={name}={size}")
 
 
-def run_within_limit(work: Callable[[], T], what: str) -> T:
+def run_within_limit(work: Callable[[], T], subject: str) -> T:
     """Return what ``work`` returns, or raise if it takes too long: some libraries wait for a network forever.
 
-    ``what`` begins the sentence. The work goes on in a thread that ends with the process.
+    ``subject`` begins the sentence. The work goes on in a thread that ends with the process.
     """
     from concurrent.futures import Future, wait
 
@@ -85,7 +85,7 @@ def run_within_limit(work: Callable[[], T], what: str) -> T:
     threading.Thread(target=ask, daemon=True).start()
     if not wait([answer], seconds).done:
         more = f"To wait longer: {SETTING}=wait={10 * seconds}"
-        raise BadInput(f"{what} did not answer within {seconds:,} seconds. {more}")
+        raise BadInput(f"{subject} did not answer within {seconds:,} seconds. {more}")
     return answer.result()
 
 

@@ -224,8 +224,8 @@ def jsonl_by_id(local: Local, ids: Sequence[str]) -> list[str]:
     records = _json_lines(local)
     outputs = {record["text_id"]: record["simplified"] for record in records}
     if len(outputs) < len(records):
-        double, _ = Counter(record["text_id"] for record in records).most_common(1)[0]
-        raise BadInput(f"{local.path} has two outputs for the item {double!r}.")
+        duplicate, _ = Counter(record["text_id"] for record in records).most_common(1)[0]
+        raise BadInput(f"{local.path} has two outputs for the item {duplicate!r}.")
     return [outputs.get(identifier, ABSENT) for identifier in ids]
 
 

@@ -77,9 +77,9 @@ def _from_record(line: str, where: str) -> tuple[str, Alignment]:
         fields = "id, source and output (sentences with text, start, end) and links (source, output)"
         raise BadInput(f"{where}: an alignment has {fields}: {error}.") from None
     for edge in edges:
-        for place, sentences in zip(edge, sides, strict=True):
-            if not 0 <= place < len(sentences):
-                raise BadInput(f"{where}: a link names sentence {place}, but there are {len(sentences)} (from 0).")
+        for position, sentences in zip(edge, sides, strict=True):
+            if not 0 <= position < len(sentences):
+                raise BadInput(f"{where}: a link names sentence {position}, but there are {len(sentences)} (from 0).")
     return identifier, connect_sentences(sides[0], sides[1], edges)
 
 
@@ -100,7 +100,7 @@ def _from_columns(text: str, name: str) -> dict[str, Alignment]:
         if row["label"] == "merge":
             continue  # with the next sentence
         for sentence in _parse_list(row["simple"], f"{name}, row {number}"):
-            edges.setdefault(document, []).extend((place, len(output)) for place in waiting)
+            edges.setdefault(document, []).extend((position, len(output)) for position in waiting)
             output.append(sentence)
         waiting = []
     return {

@@ -169,8 +169,8 @@ def outputs_by_system(table: Sheet, outputs: Mapping[str, str]) -> dict[str, tup
     by_system: dict[str, tuple[str, ...]] = {}
     for system, column in outputs.items():
         more = _from_objects(table, column) if _fold(column) == "outputs" else {system: texts(table, column)}
-        if double := by_system.keys() & more.keys():
-            raise BadInput(f"{table.path} has the outputs of system {min(double)!r} twice. Remove one.")
+        if duplicates := by_system.keys() & more.keys():
+            raise BadInput(f"{table.path} has the outputs of system {min(duplicates)!r} twice. Remove one.")
         by_system |= more
     return by_system
 

@@ -69,7 +69,9 @@ def check_unique(ids: Sequence[str], locate: Callable[[int], str]) -> None:
     first: dict[str, int] = {}
     for row, name in enumerate(ids):
         if first.setdefault(name, row) != row:
-            raise BadInput(f"{locate(row)}: the id {name!r} is already used at {locate(first[name])}. Rename one.")
+            raise BadInput(
+                f"{locate(row)}: the id {name!r} is already used at {locate(first[name])}. Remove or rename one."
+            )
 
 
 def match_ids(table: Sheet, own: Sequence[str], ids: Sequence[str], *, may_lack: bool) -> Sequence[int | None]:

@@ -164,10 +164,10 @@ def _quoted_rows(text: str, delimiter: str, path: str) -> Iterator[tuple[int, li
 def _collect(rows: Iterable[tuple[int, list[str]]], path: str) -> Sheet:
     rows = iter(rows)
     names = [name.strip() or f"column {at}" for at, name in enumerate(next(rows, (1, []))[1], 1)]
-    if double := [name for at, name in enumerate(names) if name in names[:at]]:
+    if duplicates := [name for at, name in enumerate(names) if name in names[:at]]:
         raise BadInput(
-            f"{path}:1: two columns are called {excerpt(double[0], most=30)}. Rename one; if the first line is data "
-            "already, write a line above it that names the columns."
+            f"{path}:1: two columns are called {excerpt(duplicates[0], most=30)}. Rename one. If the first line is "
+            "already data, write a line above it that names the columns."
         )
     width = len(names)
     table: list[list[str]] = []

@@ -97,7 +97,7 @@ def _divide(inputs: Texts, unit: str) -> Texts:
                 f"{system or 'The system'} wrote {count_noun(added, 'sentence')} that match no {unit} of the source"
             )
             notes.append(Note(f"{message}; they are not scored.", "warning", "unmatched", where=system))
-    divided = EvalSet.of(
+    result = EvalSet.of(
         pieces,
         references=_match_references(evalset, sources, spans) if evalset.references else None,
         ids=[
@@ -107,14 +107,14 @@ def _divide(inputs: Texts, unit: str) -> Texts:
         columns={name: [values[item] for item in owners] for name, values in evalset.columns.items()},
         name=evalset.name,
     )
-    if divided.references and not all(divided.references):
-        items = np.flatnonzero(divided.reference_counts)
-        missing = count_noun(len(divided) - len(items), unit)
+    if result.references and not all(result.references):
+        items = np.flatnonzero(result.reference_counts)
+        missing = count_noun(len(result) - len(items), unit)
         message = f"{missing} of the sources without a counterpart in the references: left out."
         notes.append(Note(message, "warning", "unmatched"))
         outputs = {system: tuple(texts[item] for item in items) for system, texts in outputs.items()}
-        divided = divided[items]
-    return Texts(divided, outputs, tuple(notes))
+        result = result[items]
+    return Texts(result, outputs, tuple(notes))
 
 
 def _spans(text: str, sentences: Sequence[PlacedSentence], unit: str) -> list[Span]:

@@ -88,28 +88,28 @@ class Collection:
         return detect_all(self.lines)
 
     def matching(self, pattern: re.Pattern[str]) -> list[int]:
-        """Return the positions of the texts that match a pattern; fast if none does."""
+        """Return the indices of the texts that match a pattern; fast if none does."""
         if not pattern.search(self.text):
             return []
-        return [place for place, line in enumerate(self.lines) if pattern.search(line)]
+        return [index for index, line in enumerate(self.lines) if pattern.search(line)]
 
-    def ids(self, places: Sequence[int]) -> tuple[str, ...]:
-        """Return the ids of the items of the texts at these places."""
-        items = dict.fromkeys(self.owners[place] for place in places)
+    def ids(self, indices: Sequence[int]) -> tuple[str, ...]:
+        """Return the ids of the items of the texts at these indices."""
+        items = dict.fromkeys(self.owners[index] for index in indices)
         return tuple(self.names[item] for item in list(items)[:_MOST_IDS])
 
-    def items(self, places: Sequence[int]) -> str:
+    def items(self, indices: Sequence[int]) -> str:
         """Return these ids in words, for a message."""
-        return some(self.ids(places), len(places))
+        return name_items(self.ids(indices), len(indices))
 
     def copies(self, sources: Sequence[str]) -> list[int]:
-        """Return the positions of the texts that are the source of their item, word for word, without blank ones."""
+        """Return the indices of the texts that are the source of their item, word for word, without blank ones."""
         pairs = enumerate(zip(self.lines, self.owners, strict=True))
-        return [place for place, (line, owner) in pairs if line.strip() and line.split() == sources[owner].split()]
+        return [index for index, (line, owner) in pairs if line.strip() and line.split() == sources[owner].split()]
 
-    def warning(self, message: str, places: Sequence[int]) -> Note:
-        """Return a warning about the texts at these places."""
-        return warning(f"{self.name}: {message}", where=self.name, ids=self.ids(places))
+    def warning(self, message: str, indices: Sequence[int]) -> Note:
+        """Return a warning about the texts at these indices."""
+        return warning(f"{self.name}: {message}", where=self.name, ids=self.ids(indices))
 
 
 @dataclass(frozen=True)
@@ -160,15 +160,15 @@ class Subject:
 
     @cached_property
     def faults(self) -> dict[str, dict[str, dict[int, Fault]]]:
-        """The faults of outputs by the name of their collection, code and place; a quick check reads some outputs."""
+        """The faults of outputs by the name of their collection, code and index; ``quick`` looks at some outputs."""
         faults: dict[str, dict[str, dict[int, Fault]]] = {}
         most = max(_QUICK // max(len(self.systems), 1), 1)
         for texts in self.systems.values():
             by_code = faults[texts.name] = defaultdict(dict)
             step = max(math.ceil(len(texts.lines) / most), 1) if self.quick else 1
-            for place in range(0, len(texts.lines), step):
-                for fault in output_faults.faults(self.evalset.sources[texts.owners[place]], texts.lines[place]):
-                    by_code[fault.code].setdefault(place, fault)
+            for index in range(0, len(texts.lines), step):
+                for fault in output_faults.faults(self.evalset.sources[texts.owners[index]], texts.lines[index]):
+                    by_code[fault.code].setdefault(index, fault)
         return faults
 
     @cached_property
@@ -221,8 +221,8 @@ def warning(message: str, *, where: str = "", ids: tuple[str, ...] = ()) -> Note
     return Note(message, kind="warning", where=where, ids=ids)
 
 
-def some(ids: Sequence[str], count: int) -> str:
-    """Return items in words: at most three ids, and how many more there are."""
+def name_items(ids: Sequence[str], count: int) -> str:
+    """Name items in a message: at most three ids, and how many more there are."""
     more = f" and {count - 3} more" if count > 3 else ""
     return f"item{'s' if count > 1 else ''} {', '.join(ids[:3])}{more}"
 
@@ -233,13 +233,13 @@ def misaligned(subject: Subject) -> Iterator[Note]:
         if texts is subject.references and subject.has_transposed_references:
             continue
         if misfits := _find_misfits(subject, texts):
-            places = list(misfits)
-            shift, times = Counter(fits - texts.owners[place] for place, fits in misfits.items()).most_common(1)[0]
+            indices = list(misfits)
+            shift, times = Counter(fits - texts.owners[index] for index, fits in misfits.items()).most_common(1)[0]
             is_shifted = times > max(3, len(misfits) / 2)
             mostly = f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}" if is_shifted else ""
-            better = f"{texts.items(places)} {'fits' if len(places) == 1 else 'fit'} another source better{mostly}"
-            example = subject.evalset.ids[misfits[places[0]]]
-            yield texts.warning(f"{better}; the first fits that of item {example}.", places)
+            better = f"{texts.items(indices)} {'fits' if len(indices) == 1 else 'fit'} another source better{mostly}"
+            example = subject.evalset.ids[misfits[indices[0]]]
+            yield texts.warning(f"{better}; the first fits that of item {example}.", indices)
 
 
 @check("transposed-references")
@@ -274,24 +274,24 @@ class _Index:
 
 
 def _find_misfits(subject: Subject, texts: Collection) -> dict[int, int]:
-    """Return the places of texts that fit another item's source better, with that item."""
-    index = subject.source_index
+    """Return the indices of texts that fit another item's source better, with that item."""
+    sources = subject.source_index
     misfits = {}
-    for place, (line, item) in enumerate(zip(texts.lines, texts.owners, strict=True)):
-        rare = index.rare(line)
+    for index, (line, item) in enumerate(zip(texts.lines, texts.owners, strict=True)):
+        rare = sources.rare(line)
         total = sum(rare.values())
-        own = sum(weight for word, weight in rare.items() if word in index.words[item])
+        own = sum(weight for word, weight in rare.items() if word in sources.words[item])
         if len(rare) < _SHARED or own > _OWN * total:
             continue
         weights: dict[int, float] = defaultdict(float)
         shared: Counter[int] = Counter()
         for word, weight in rare.items():
-            for other in index.items[word]:
+            for other in sources.items[word]:
                 weights[other] += weight
                 shared[other] += 1
         best = max(weights, key=lambda other: weights[other])
         if weights[best] >= _OTHER * total and shared[best] >= _SHARED:
-            misfits[place] = best
+            misfits[index] = best
     return misfits
 
 
@@ -300,9 +300,9 @@ def duplicate_items(subject: Subject) -> Iterator[Note]:
     first: dict[str, int] = {}
     sources, groups = subject.sources, subject.evalset.groups or range(len(subject.evalset))
     repeated = [
-        place
-        for place, source in enumerate(sources.lines)
-        if source.strip() and groups[sources.owners[first.setdefault(source, place)]] != groups[sources.owners[place]]
+        index
+        for index, source in enumerate(sources.lines)
+        if source.strip() and groups[sources.owners[first.setdefault(source, index)]] != groups[sources.owners[index]]
     ]
     if repeated:
         yield warning(f"Repeated sources: {sources.items(repeated)}.", ids=sources.ids(repeated))
@@ -320,7 +320,7 @@ def reference_is_source(subject: Subject) -> Iterator[Note]:
 @check("empty-outputs")
 def empty_outputs(subject: Subject) -> Iterator[Note]:
     for texts in subject.systems.values():
-        empty = [place for place, line in enumerate(texts.lines) if not line.strip() and not isinstance(line, Absent)]
+        empty = [index for index, line in enumerate(texts.lines) if not line.strip() and not isinstance(line, Absent)]
         if empty:
             yield texts.warning(f"empty for {texts.items(empty)}.", empty)
 
@@ -336,7 +336,7 @@ def empty_references(subject: Subject) -> Iterator[Note]:
         bare = sum(int(counts[i] == 0) for i in fewer)
         ids = tuple(subject.evalset.ids[i] for i in fewer[:_MOST_IDS])
         none = f", {bare} of them none" if bare else ""
-        message = f"Fewer than {most} references{none}: {some(ids, len(fewer))}."
+        message = f"Fewer than {most} references{none}: {name_items(ids, len(fewer))}."
         yield warning(message, where=subject.references.name, ids=ids)
 
 
@@ -355,30 +355,30 @@ def fewer_references(subject: Subject) -> Iterator[Note]:
 @check("truncated")
 def truncated(subject: Subject) -> Iterator[Note]:
     for texts in subject.systems.values():
-        cut, whole = _cut_off(subject, texts)
+        cut, complete = _find_cut_off(subject, texts)
         if cut:
-            message = f"{len(cut)} of {whole} outputs do not end where a sentence ends; the first is item "
+            message = f"{len(cut)} of {complete} outputs do not end where a sentence ends; the first is item "
             yield texts.warning(f"{message}{texts.ids(cut)[0]}, “…{texts.lines[cut[0]][-25:]}”.", cut)
 
 
-def _cut_off(subject: Subject, texts: Collection) -> tuple[list[int], int]:
-    """Return the places of outputs that stop short, unlike their sources, if they are many; and of how many."""
+def _find_cut_off(subject: Subject, texts: Collection) -> tuple[list[int], int]:
+    """Return the indices of outputs that stop short, if they are many, and the number of outputs compared."""
     sources = subject.evalset.sources
     whole = [
-        place
-        for place, (line, owner) in enumerate(zip(texts.lines, texts.owners, strict=True))
+        index
+        for index, (line, owner) in enumerate(zip(texts.lines, texts.owners, strict=True))
         if line.strip() and output_faults.ends(sources[owner])
     ]
-    cut = [place for place in whole if not output_faults.ends(texts.lines[place])]
+    cut = [index for index in whole if not output_faults.ends(texts.lines[index])]
     return (cut if len(cut) >= 5 and len(cut) > _MANY_CUT * len(whole) else []), len(whole)
 
 
 @check("copies")
 def copies(subject: Subject) -> Iterator[Note]:
     for texts in subject.systems.values():
-        places, total = texts.copies(subject.evalset.sources), len(texts.lines)
-        if total >= 5 and len(places) > _MANY_COPIES * total:
-            yield texts.warning(f"{len(places)} of {total} outputs are the source, word for word.", places)
+        indices, total = texts.copies(subject.evalset.sources), len(texts.lines)
+        if total >= 5 and len(indices) > _MANY_COPIES * total:
+            yield texts.warning(f"{len(indices)} of {total} outputs are the source, word for word.", indices)
 
 
 @check("output-is-reference")
@@ -386,8 +386,8 @@ def output_is_reference(subject: Subject) -> Iterator[Note]:
     for system, items in reference_systems(subject.evalset, subject.outputs, subject.sample).items():
         texts = subject.systems[system]
         message = f"{len(items)} of {len(texts.lines)} outputs are a reference of their own item, word for word: "
-        places = [texts.owners.index(item) for item in items[:_MOST_IDS]]
-        yield texts.warning(f"{message}a score of a reference against itself is not comparable.", places)
+        indices = [texts.owners.index(item) for item in items[:_MOST_IDS]]
+        yield texts.warning(f"{message}a score of a reference against itself is not comparable.", indices)
 
 
 @check("copy-rewarding-metric")
@@ -429,11 +429,11 @@ def reference_systems(
 def _faulty(subject: Subject, code: str) -> Iterator[Note]:
     for texts in subject.systems.values():
         faults = subject.faults[texts.name].get(code, {})
-        if code == "unfinished" and faults and _cut_off(subject, texts)[0]:
+        if code == "unfinished" and faults and _find_cut_off(subject, texts)[0]:
             continue  # The check "truncated" covers the whole system.
-        if places := list(faults):
-            words = faults[places[0]].words
-            yield texts.warning(f"{output_faults.SEEN[code]}, “{words}”, in {texts.items(places)}.", places)
+        if indices := list(faults):
+            words = faults[indices[0]].words
+            yield texts.warning(f"{output_faults.SEEN[code]}, “{words}”, in {texts.items(indices)}.", indices)
 
 
 for _code in output_faults.CHECKS:
@@ -445,13 +445,13 @@ def same_output(subject: Subject) -> Iterator[Note]:
     sources = subject.evalset.sources
     for texts in subject.systems.values():
         by_text: dict[str, list[int]] = defaultdict(list)
-        for place, line in enumerate(texts.lines):
+        for index, line in enumerate(texts.lines):
             if len(line.split()) >= _SHORT:
-                by_text[" ".join(line.split())].append(place)
-        for line, places in by_text.items():
-            if len({sources[texts.owners[place]] for place in places}) > 1:
+                by_text[" ".join(line.split())].append(index)
+        for line, indices in by_text.items():
+            if len({sources[texts.owners[index]] for index in indices}) > 1:
                 yield texts.warning(
-                    f"the same text for different sources, “{line[:40]}…”, {texts.items(places)}.", places
+                    f"the same text for different sources, “{line[:40]}…”, {texts.items(indices)}.", indices
                 )
 
 
@@ -460,15 +460,15 @@ def other_source(subject: Subject) -> Iterator[Note]:
     sources = {" ".join(source.split()) for source in subject.evalset.sources}
     for texts in subject.systems.values():
         words = [line.split() for line in texts.lines]
-        places = [
-            place
-            for place, item in enumerate(texts.owners)
-            if len(words[place]) >= _SHORT
-            and " ".join(words[place]) in sources
-            and words[place] != subject.evalset.sources[item].split()
+        indices = [
+            index
+            for index, item in enumerate(texts.owners)
+            if len(words[index]) >= _SHORT
+            and " ".join(words[index]) in sources
+            and words[index] != subject.evalset.sources[item].split()
         ]
-        if places:
-            yield texts.warning(f"the source of another item, word for word, {texts.items(places)}.", places)
+        if indices:
+            yield texts.warning(f"the source of another item, word for word, {texts.items(indices)}.", indices)
 
 
 @check("language")
@@ -479,12 +479,12 @@ def language(subject: Subject) -> Iterator[Note]:
     for texts in subject.collections():
         if texts is subject.of_set and subject.language is None:
             continue  # the expected language was detected in them; see mixed-languages
-        others = {code: places for code, places in _by_language(texts).items() if code != expected}
+        others = {code: indices for code, indices in _by_language(texts).items() if code != expected}
         if others:
-            places = sorted(chain.from_iterable(others.values()))
+            indices = sorted(chain.from_iterable(others.values()))
             languages = _list_languages(texts, others)
-            message = f"{languages}, where {language_name(expected)} is expected: “{texts.lines[places[0]][:40]}…”."
-            yield texts.warning(message, places)
+            message = f"{languages}, where {language_name(expected)} is expected: “{texts.lines[indices[0]][:40]}…”."
+            yield texts.warning(message, indices)
 
 
 @check("mixed-languages")
@@ -551,16 +551,16 @@ def _advise(language: str, monolingual: Sequence[str], subject: Subject) -> str:
 
 
 def _by_language(texts: Collection) -> dict[str, list[int]]:
-    """Return the places of the texts in each language, without texts whose language is unclear."""
+    """Return the indices of the texts in each language, without texts whose language is unclear."""
     by_language: dict[str, list[int]] = defaultdict(list)
-    for place, code in enumerate(texts.languages[0]):
+    for index, code in enumerate(texts.languages[0]):
         if code is not None:
-            by_language[code].append(place)
+            by_language[code].append(index)
     return by_language
 
 
 def _list_languages(texts: Collection, by_language: Mapping[str, Sequence[int]]) -> str:
-    return "; ".join(f"{language_name(code)} in {texts.items(places)}" for code, places in by_language.items())
+    return "; ".join(f"{language_name(code)} in {texts.items(indices)}" for code, indices in by_language.items())
 
 
 @check("double-tokenisation")
@@ -602,9 +602,9 @@ def case_mismatch(subject: Subject) -> Iterator[Note]:
 
 def _match_pattern(subject: Subject, pattern: re.Pattern[str], fault: str) -> Iterator[Note]:
     for texts in subject.collections():
-        if places := texts.matching(pattern):
-            excerpt = _excerpt(texts, places[0], pattern)
-            yield texts.warning(f"{fault} {excerpt}, in {texts.items(places)}.", places)
+        if indices := texts.matching(pattern):
+            excerpt = _excerpt(texts, indices[0], pattern)
+            yield texts.warning(f"{fault} {excerpt}, in {texts.items(indices)}.", indices)
 
 
 for _code, _fault, _pattern in (
@@ -615,8 +615,8 @@ for _code, _fault, _pattern in (
     check(_code)(partial(_match_pattern, pattern=re.compile(_pattern), fault=_fault))
 
 
-def _excerpt(texts: Collection, place: int, pattern: re.Pattern[str]) -> str:
-    line = texts.lines[place]
+def _excerpt(texts: Collection, index: int, pattern: re.Pattern[str]) -> str:
+    line = texts.lines[index]
     match = pattern.search(line)
     if match is None:
         return ""
