@@ -22,7 +22,7 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.level, (int, float)) and math.isfinite(self.level) and 0 < self.level < 1):
-            raise BadInput(f"level= is between 0 and 1, for example 0.95; not {self.level!r:.60}.")
+            raise BadInput(f"level= must be between 0 and 1, for example 0.95, not {self.level!r:.60}.")
         check_count("resamples", self.resamples)
         check_choice("method", self.method, METHODS)
         check_count("seed", self.seed, least=0)
@@ -31,7 +31,7 @@ class Sampling:
 def check_sampling(sampling: object) -> None:
     """Raise unless the argument ``sampling`` is a ``Sampling``."""
     if not isinstance(sampling, Sampling):
-        raise BadInput(f"sampling= is a plainly.Sampling(level=0.95, resamples=1000, seed=1), not {sampling!r:.60}.")
+        raise BadInput(f"sampling= must be a plainly.Sampling(level=0.95, resamples=1000), not {sampling!r:.60}.")
 
 
 DEFAULTS = {field.name: field.default for field in dataclasses.fields(Sampling)}

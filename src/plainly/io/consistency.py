@@ -185,7 +185,7 @@ def _explain(short: Side, long: Side) -> str:
         return (
             f"{short.unit.capitalize()} {at} of {short.name} holds U+{ord(character):04X} ({name}), which some tools "
             f"take for the end of a line: split there, {short.name} has {len(long)} lines, like {long.name}. "
-            f"Replace it by a space in {short.name} and make {long.name} again."
+            f"Replace it with a space in {short.name} and create {long.name} again."
         )
     blank = [at for at, line in enumerate(long.text, 1) if not line.strip()]
     if len(long) == len(short) + 1 and blank[-1:] == [len(long)]:
@@ -193,8 +193,8 @@ def _explain(short: Side, long: Side) -> str:
     if blank and len(long) - len(blank) == len(short):
         return (
             f"{long.name} has {count_noun(len(blank), f'blank {long.unit}')}, the first at {long.unit} {blank[0]}; "
-            f"without them it has as many as {short.name}. Make {short.name} again with a line for every item, blank "
-            "or not."
+            f"without them it has as many as {short.name}. Create {short.name} again with a line for every item, "
+            "blank or not."
         )
     if (slip := _find_slip(short.text, long.text)) is not None:
         return (

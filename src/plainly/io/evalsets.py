@@ -25,7 +25,7 @@ from plainly.io.files import STDIN, PathLike, check_once, expand, label, read_li
 from plainly.io.tables import Sheet, read_table, table_format
 
 _TURN = (
-    "Each file is one reference and has a line for every item. Turn them, with FILES in the order of the items: "
+    "Each file must be one reference, with a line for every item. Transpose them, with FILES in the order of items: "
     "paste -s FILES | cut -f 1 > reference.1.txt, then cut -f 2, and so on."
 )
 
@@ -264,6 +264,6 @@ def _distinct_names(systems: Sequence[_System]) -> list[str]:
         name = system.longer_name if counts[system.name] > 1 and system.longer_name else system.name
         if name in files:
             both = f"{files[name]} and {system.file}"
-            raise BadInput(f"Two systems would be called {name!r}: {both}. Name them apart: NAME=PATH")
+            raise BadInput(f"Two systems would be called {name!r}: {both}. Give each its own name: NAME=PATH")
         files[name] = system.file
     return list(files)

@@ -78,7 +78,7 @@ def read_texts(
     """Check what a caller passed and return it as ``Texts``; every public function that takes texts calls this.
 
     ``data`` is an evaluation set, a frame, or texts that were read before. One list of outputs without a name is the
-    system "". ``columns`` assigns roles to the columns of a frame whose names do not tell: ``{"source": "complex"}``.
+    system "". ``columns`` assigns roles to columns of a frame whose names do not show them: ``{"source": "complex"}``.
     ``language`` is a code ("de"), or "auto" to detect it. ``incomplete`` says what happens to items for which a system
     has no output (None in a list, or an id missing from a frame): an error, an empty output, or "skip", which scores
     the system on the items that it has. ``unit`` joins or divides the texts into documents, paragraphs or sentences.
@@ -185,7 +185,7 @@ def _read_wide(path: str, columns: Columns | None) -> Sheet:
 def _check_columns(sheets: Sequence[Sheet], columns: Columns | None) -> None:
     """Raise unless every column that the user chose is in one of the tables."""
     if columns and not sheets:
-        raise BadInput(f"{listed(list(columns))}: columns are chosen in tables, and none of the files is one.")
+        raise BadInput(f"{listed(list(columns))}: only tables have columns, and none of the files is a table.")
     for role, choice in (columns or {}).items():
         if not any(columns_in(sheet, {role: choice}) for sheet in sheets):
             for name in listed_columns(choice):
@@ -234,7 +234,7 @@ def _from_lists(
     incomplete: Incomplete,
 ) -> Texts:
     if evalset is not None and not isinstance(evalset, EvalSet):
-        raise BadInput(f"evalset= is an evaluation set (plainly.load, plainly.EvalSet.of), not {evalset!r:.60}.")
+        raise BadInput(f"evalset= must be an evaluation set (plainly.load, plainly.EvalSet.of), not {evalset!r:.60}.")
     if outputs is None or (isinstance(outputs, Mapping) and not outputs):
         raise BadInput("No outputs were given: outputs=[…] or outputs={'A': […], 'B': […]}.")
     systems: Outputs = outputs if isinstance(outputs, Mapping) else {"": outputs}
@@ -287,7 +287,7 @@ def sheet_of(data: Any) -> Sheet:
 
 def _check_list(name: str, values: object, content: str) -> None:
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
-        raise BadInput(f"{name} is a list {content}, not {type(values).__name__}.")
+        raise BadInput(f"{name} must be a list {content}, not {type(values).__name__}.")
 
 
 def _strings(values: Any, where: str, incomplete: Incomplete = "refuse") -> Sequence[str]:
