@@ -104,10 +104,10 @@ def test_an_evaluation_set_survives_pickling_and_indexing() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"outputs": "one text"}, "not one text"),
+        ({"outputs": "one text"}, "outputs .* not str"),
         ({"outputs": {}}, "No outputs"),
         ({"outputs": OUTPUTS[:1]}, "1 outputs for 2 items"),
-        ({"outputs": OUTPUTS, "references": [["a", "b"]]}, "Turn them"),
+        ({"outputs": OUTPUTS, "references": [["a", "b"]]}, r"list\(zip\(\*references\)\)"),
         ({"outputs": OUTPUTS, "references": ["a", "b"]}, "is a string"),
         ({"outputs": OUTPUTS, "references": [["a"], ["", " "]], "metrics": ["sari"]}, "Item '2' .* has no references"),
         ({"outputs": OUTPUTS, "metrics": ["sari"]}, "none were given"),

@@ -356,14 +356,14 @@ def test_a_wrong_value_gives_a_sentence(name: str, tmp_path: Path, monkeypatch: 
 
 
 def test_the_sentence_names_the_argument() -> None:
-    with pytest.raises(BadInput, match=r"seed= is a whole number of at least 0, not 'x'\."):
+    with pytest.raises(BadInput, match=r"seed= must be a whole number of at least 0, not 'x'\."):
         plainly.Sampling(seed="x")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match=r"sampling= is a plainly.Sampling\(.*\), not 3\."):
+    with pytest.raises(BadInput, match=r"sampling= must be a plainly.Sampling\(.*\), not 3\."):
         plainly.score(outputs=["a"], metrics=["fkgl"], sampling=3)  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match=r"trials= is a whole number of at least 1, not 0\."):
+    with pytest.raises(BadInput, match=r"trials= must be a whole number of at least 1, not 0\."):
         plainly.compare(**_demo(), trials=0)
     with pytest.raises(
-        BadInput, match=r"incomplete= is 'refuse' or 'empty' or 'skip', not 'skp'\. Did you mean 'skip'"
+        BadInput, match=r"incomplete= must be 'refuse' or 'empty' or 'skip', not 'skp'\. Did you mean 'skip'"
     ):
         plainly.score(outputs=["a"], incomplete="skp")  # type: ignore[arg-type]
 

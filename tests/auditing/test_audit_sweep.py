@@ -191,7 +191,7 @@ def test_an_attack_of_ones_own(demo: tuple[EvalSet, dict[str, tuple[str, ...]]])
         ({"trials": 0}, "at least 1"),
         ({"levels": (0.0, 1.0)}, "above 0"),
         ({"levels": (10, 50)}, "up to 1"),
-        ({"seed": -1}, "seed= is a whole number"),
+        ({"seed": -1}, "seed= must be a whole number"),
         ({"processes": 0}, "at least 1"),
     ],
 )

@@ -89,7 +89,7 @@ def test_a_bad_rules_file_is_a_sentence_that_names_the_place(text: str, tmp_path
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_read_and_a_person_passes_it(name: str) -> None:
-    assert not load_preset(name).empty
+    assert not load_preset(name).is_empty
     baseline = {} if name != "never-worse" else {"not_worse_than": ["copy:sari:1"]}
     assert gate(**_demo("editor", *(["copy"] if baseline else [])), preset=name, **baseline).passed
 

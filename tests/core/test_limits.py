@@ -161,4 +161,4 @@ def test_a_device_without_end_is_refused(short: None) -> None:
 def test_every_limit_is_documented() -> None:
     page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
     for name, of in limits.LIMITS.items():
-        assert f"| `{name}` | {of.what} | {of.value:,} {of.unit} |" in page, name
+        assert f"| `{name}` | {of.scope} | {of.value:,} {of.unit} |" in page, name

@@ -75,7 +75,7 @@ def test_nothing_given_and_things_given_twice(tmp_path: Path) -> None:
     assert "nothing to evaluate against" in fault(read_evalset)
     assert "given twice" in fault(read_evalset, source=path, references=[path, path])
     assert "'-' (standard input) is given more than once" in fault(read_evalset, source="-", references=["-"])
-    assert "a.txt:2: the id 'x' is that of" in fault(
+    assert "a.txt:2: the id 'x'" in fault(
         read_evalset, source=put(tmp_path, "b", ["s", "t"]), ids=put(tmp_path, "a.txt", ["x", "x"])
     )
 
@@ -122,7 +122,6 @@ def test_lengths_that_differ_by_blank_lines() -> None:
     assert "The last line of o is blank" in fault(check_length, "o", ["a", "b", " "], against="s", expected=["x", "y"])
     message = fault(check_length, "o", ["a", "b"], against="s", expected=["x", "", "y", ""])
     assert "s has 2 blank lines, the first at line 2" in message
-    assert "Make o again with a line for every item" in message
 
 
 def test_transposed_reference_files(tmp_path: Path) -> None:
@@ -130,9 +129,8 @@ def test_transposed_reference_files(tmp_path: Path) -> None:
     for at in range(3):
         put(tmp_path, f"ref.{at}", [SIMPLE[at], SOURCES[at]])
     message = fault(read_evalset, source=source, references=str(tmp_path / "ref.*"))
-    assert "The 3 references files are transposed" in message
-    assert "have 2 lines each, so each holds the references of one of the 3 items" in message
-    assert "paste -s FILES | cut -f 1" in message
+    for part in ("transposed", "2 lines each", "3 items", "paste -s FILES | cut -f 1"):
+        assert part in message
     put(tmp_path, "ref.1", ["a"])
     assert "1 to 2 lines each" in fault(read_evalset, source=source, references=str(tmp_path / "ref.*"))
 
@@ -161,8 +159,8 @@ def test_references_from_python() -> None:
 
 def test_references_in_the_order_of_sacrebleu_are_refused() -> None:
     message = fault(check_references, [SIMPLE, SOURCES], 3)
-    assert "references holds 2 lists of 3, one list for each reference (as for sacrebleu)" in message
-    assert "wants 3 lists of 2, one per item. Turn them: list(zip(*references))" in message
+    for part in ("2 lists of 3", "sacrebleu", "3 lists of 2", "list(zip(*references))"):
+        assert part in message
     assert check_references(list(zip(SIMPLE, SOURCES, strict=True)), 3) == tuple(zip(SIMPLE, SOURCES, strict=True))
     assert "references has 2 rows for 3 items" in fault(check_references, [["a"], ["b"]], 3)
     assert "references has 0 rows for 3 items" in fault(check_references, [], 3)

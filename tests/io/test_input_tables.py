@@ -239,9 +239,9 @@ def test_ids_groups_and_what_remains() -> None:
     )
     assert (e.ids, e.groups) == (("7", "8"), ("d", "d"))
     assert dict(e.columns) == {"level": ("1.5", ""), "tags": ('["x"]', "true")}
-    assert "row 2: the id '7' is that of t.parquet, row 1 too" in fault(
-        evalset_of, {"id": [7, 7], "source": ["s", "t"]}
-    )
+    message = fault(evalset_of, {"id": [7, 7], "source": ["s", "t"]})
+    assert "row 2: the id '7'" in message
+    assert "t.parquet, row 1" in message
     assert "row 1: column 'id'" in fault(evalset_of, {"id": [None], "source": ["s"]})
 
 
@@ -304,7 +304,7 @@ def test_outputs_are_put_in_the_order_of_ids(tmp_path: Path) -> None:
     assert "o.csv:2: the id 'b' is not in the evaluation set" in fault(read_outputs, path, n=2, ids=["a", "c"])
     assert "has no output for the item with id 'c'" in fault(read_outputs, path, n=3, ids=["a", "b", "c"])
     twice = put(tmp_path, "o.csv", "id,output\na,2\na,1\n")
-    assert "o.csv:3: the id 'a' is that of" in fault(read_outputs, twice, n=2, ids=["a", "b"])
+    assert "o.csv:3: the id 'a'" in fault(read_outputs, twice, n=2, ids=["a", "b"])
 
 
 def test_a_newline_in_a_cell_explains_a_longer_output(tmp_path: Path) -> None:

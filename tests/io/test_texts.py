@@ -76,7 +76,7 @@ def test_missing_double_and_unknown_ids(tmp_path: Path, capsys: pytest.CaptureFi
     assert "[incomplete] part has no output for 1 item of 4" in printed.err
     assert "blank" in printed.out
     for broken, message in (
-        ([*run, run[0]], "too. Remove one"),
+        ([*run, run[0]], f"b.jsonl:5: the id {run[0]['id']!r}"),
         ([*run[:3], {"id": "x", "output": "y"}], "not in the"),
     ):
         assert main(["score", "--table", gold, _write(tmp_path / "b.jsonl", broken), "-m", "sari"]) == 2

@@ -13,7 +13,7 @@ from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.sampling import Sampling
-from plainly.io.faults.checks import reference_systems
+from plainly.io.faults.corpus_faults import reference_systems
 from plainly.scoring import sanity
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.score import score

@@ -11,7 +11,7 @@ import datetime
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -209,7 +209,7 @@ def gate(
     check_texts("require", require)
     check_texts("not_worse_than", not_worse_than)
     active = resolve_rules(rules, preset).with_more(require, not_worse_than)
-    if active.empty:
+    if active.is_empty:
         raise BadInput(
             f"There is no rule. Pass a rules file, require=['sari >= 38'], or a preset: {', '.join(PRESETS)}"
         )
@@ -241,19 +241,16 @@ def gate(
     if active.specs:
         evaluation = measure(inputs, metrics=list(active.specs), sampling=sampling, progress=progress, advice=False)
     day = today or datetime.date.today()
+    has_groups = inputs.evalset.groups is not None
     verdicts: list[Decision] = []
     findings: list[Finding] = []
     for system, texts in outputs.items():
         scores = evaluation.systems[system] if evaluation is not None else {}
+        decisions = [decide_limit(rule, scores[rule.spec], sampling, has_groups=has_groups) for rule in active.require]
         if evaluation is not None:
-            has_groups = inputs.evalset.groups is not None
-            decisions = [
-                *(decide_limit(rule, scores[rule.spec], sampling, has_groups=has_groups) for rule in active.require),
-                *(decide_margin(rule, system, baselines[rule.text], evaluation, sampling) for rule in active.not_worse),
-            ]
-            verdicts += [
-                replace(decision, waived=active.waiver_reason(decision.rule, "", day)) for decision in decisions
-            ]
+            compare = partial(decide_margin, system=system, evaluation=evaluation, sampling=sampling)
+            decisions += [compare(rule, baseline=baselines[rule.text]) for rule in active.not_worse]
+        verdicts += [replace(decision, waived=active.waiver_reason(decision.rule, "", day)) for decision in decisions]
         findings += find_violations(
             active,
             inputs.evalset.sources if inputs.evalset.has_sources else None,

@@ -131,7 +131,7 @@ class Rules:
         return tuple(dict.fromkeys([*limits, *(margin.spec for margin in self.not_worse)]))
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return not (self.require or self.not_worse or self.items or self.forbid or self.words)
 
     def waiver_reason(self, rule: str, item: str, today: datetime.date) -> str:

@@ -28,8 +28,8 @@ class UnknownName(PlainlyError):
     """A metric, data set, system, attack or command that does not exist."""
 
     def __init__(self, kind: str, name: str, choices: Iterable[str], *, see: str) -> None:
-        self.kind, self.name, self.known = kind, name, tuple(choices)
-        super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(name, self.known)} See: {see}")
+        self.kind, self.name, self.choices = kind, name, tuple(choices)
+        super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(name, self.choices)} See: {see}")
 
 
 class MissingExtra(PlainlyError):
@@ -68,19 +68,19 @@ def check_choice(argument: str, value: object, allowed: Iterable[str]) -> None:
     names = tuple(allowed)
     if value not in names:
         near = did_you_mean(value, names) if isinstance(value, str) else ""
-        raise BadInput(f"{argument}= is {' or '.join(map(repr, names))}, not {value!r:.60}.{near}")
+        raise BadInput(f"{argument}= must be {' or '.join(map(repr, names))}, not {value!r:.60}.{near}")
 
 
 def check_text(argument: str, value: object) -> None:
     """Raise unless the value of an argument is a text."""
     if not isinstance(value, str):
-        raise BadInput(f"{argument}= is a text, not {value!r:.60}.")
+        raise BadInput(f"{argument}= must be a text, not {value!r:.60}.")
 
 
 def check_texts(argument: str, values: object) -> None:
     """Raise unless the value of an argument is a list of texts."""
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):
-        raise BadInput(f"{argument}= is a list of texts, not {values!r:.60}.")
+        raise BadInput(f"{argument}= must be a list of texts, not {values!r:.60}.")
     for value in values:
         check_text(argument, value)
 
@@ -88,10 +88,10 @@ def check_texts(argument: str, values: object) -> None:
 def check_count(argument: str, value: object, *, least: int = 1) -> None:
     """Raise unless the value of an argument is a whole number of at least ``least``."""
     if not hasattr(value, "__index__") or isinstance(value, bool) or int(value) < least:
-        raise BadInput(f"{argument}= is a whole number of at least {least}, not {value!r:.60}.")
+        raise BadInput(f"{argument}= must be a whole number of at least {least}, not {value!r:.60}.")
 
 
 def check_number(argument: str, value: object, low: float, high: float) -> None:
     """Raise unless the value of an argument is a number from ``low`` to ``high``."""
     if isinstance(value, bool) or not hasattr(value, "__float__") or not low <= float(value) <= high:
-        raise BadInput(f"{argument}= is a number from {low:g} to {high:g}, not {value!r:.60}.")
+        raise BadInput(f"{argument}= must be a number from {low:g} to {high:g}, not {value!r:.60}.")

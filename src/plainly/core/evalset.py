@@ -16,7 +16,6 @@ from plainly.core.errors import BadInput
 
 T = TypeVar("T")
 Index = slice | Sequence[bool] | Sequence[int] | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
-_FINGERPRINTS = 1 << 64
 
 
 class Absent(str):
@@ -40,7 +39,7 @@ def fingerprint(sources: Sequence[str], references: Sequence[Sequence[str]]) -> 
 
 def format_fingerprint(number: int) -> str:
     """Return the fingerprint as signatures show it."""
-    return f"{number % _FINGERPRINTS:016x}"[:8]
+    return f"{number % 2**64:016x}"[:8]
 
 
 @dataclass(frozen=True)
@@ -63,17 +62,16 @@ class EvalSet:
     has_references: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        n = len(self.ids)
-        parts: dict[str, Sequence[Any] | None] = {"sources": self.sources, "groups": self.groups}
-        parts |= {"references": self.references or None}
-        parts |= {f"column {name!r}": values for name, values in self.columns.items()}
-        for what, values in parts.items():
-            if values is not None and len(values) != n:
-                raise BadInput(f"An evaluation set with {n} ids has {len(values)} {what}; give one for each item.")
-        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
-        object.__setattr__(self, "has_sources", any(self.sources))
-        object.__setattr__(self, "has_references", bool(self.references))
-        object.__setattr__(self, "_prepared", {})
+        parts = {"sources": self.sources, "groups": self.groups, "references": self.references or None}
+        columns = {f"values of column {name!r}": values for name, values in self.columns.items()}
+        for part, values in (parts | columns).items():
+            if values is not None and len(values) != len(self):
+                message = f"An evaluation set with {len(self)} ids has {len(values)} {part}"
+                raise BadInput(f"{message}; give one for each item.")
+        copy = MappingProxyType(dict(self.columns))
+        vars(self).update(
+            columns=copy, has_sources=any(self.sources), has_references=bool(self.references), _prepared={}
+        )
 
     def check(self, outputs: Mapping[str, Sequence[str]]) -> None:
         """Raise unless every system has an output for each item."""
@@ -139,9 +137,7 @@ class EvalSet:
     @cached_property
     def reference_counts(self) -> npt.NDArray[np.int64]:
         """How many references each item has."""
-        if not self.references:
-            return np.zeros(len(self), dtype=np.int64)
-        return np.fromiter(map(len, self.references), dtype=np.int64, count=len(self))
+        return np.array([len(row) for row in self.references or ((),) * len(self)], dtype=np.int64)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -159,11 +155,10 @@ class EvalSet:
 
     def prepare(self, key: Hashable, build: Callable[[EvalSet], T]) -> T:
         """Return ``build(self)``, computed only at the first call with this key."""
-        cache: dict[Hashable, Any] = self._prepared  # type: ignore[attr-defined]
+        cache: dict[Hashable, T] = self._prepared  # type: ignore[attr-defined]
         if key not in cache:
             cache[key] = build(self)
-        value: T = cache[key]
-        return value
+        return cache[key]
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.ids, self.sources, self.references, self.groups, dict(self.columns), self.name, self.language)

@@ -72,7 +72,7 @@ def read_bounded(file: IO[bytes], name: str) -> bytes:
 
 
 def check_archive(data: bytes, name: str) -> None:
-    """Raise where a zip archive (a sheet, saved scores) would unpack to more than a file may have."""
+    """Raise if a zip archive (a sheet, saved scores) would unpack to more bytes than a file may have."""
     import zipfile
 
     size = 0
@@ -95,8 +95,7 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     try:
         before = _mode(target)
         if before is not None and not stat.S_ISREG(before):
-            with open(target, "wb") as device:
-                device.write(data)
+            target.write_bytes(data)  # a device or a pipe
             return
         with open(part, "xb") as file:
             file.write(data)
@@ -136,7 +135,7 @@ def check_directory(path: str | Path) -> None:
     """Raise unless the directory of a file to be written exists; call it before the work."""
     parent = Path(os.path.realpath(path)).parent
     if not parent.is_dir():
-        raise BadInput(f"Cannot write {path}: there is no directory {Path(path).parent}. Make it first.")
+        raise BadInput(f"Cannot write {path}: there is no directory {Path(path).parent}. Create it first.")
 
 
 def _mode(path: Path) -> int | None:
@@ -154,14 +153,12 @@ def check_target(path: str | Path, *, inputs: Iterable[str | Path] = (), force: 
     check_directory(path)
     target = Path(path)
     for source in inputs:
-        with contextlib.suppress(OSError):
-            if os.path.samefile(path, source):
-                raise BadInput(f"{path} is one of the files that are read. Write to another.")
+        if target.exists() and os.path.exists(source) and target.samefile(source):
+            raise BadInput(f"{path} is one of the input files. Name another file to write to.")
     if target.is_dir():
         raise BadInput(f"Cannot write {path}: it is a directory. Name a file in it.")
-    if force or not target.is_file() or is_written_by_plainly(target):
-        return
-    raise BadInput(f"{path} exists and is not a file that plainly wrote. Name another, or pass force=True.")
+    if not (force or not target.is_file() or is_written_by_plainly(target)):
+        raise BadInput(f"{path} exists and was not written by plainly. Name another file, or pass force=True.")
 
 
 def is_written_by_plainly(path: str | Path) -> bool:
@@ -173,9 +170,6 @@ def is_written_by_plainly(path: str | Path) -> bool:
     if start.startswith(b"PK"):  # rows and states are archives whose table of contents names "about"
         import zipfile
 
-        try:
-            with zipfile.ZipFile(path) as archive:
-                return "about.npy" in archive.namelist()
-        except zipfile.BadZipFile:
-            return False
+        with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            return "about.npy" in archive.namelist()
     return False

@@ -4,14 +4,13 @@
 """
 
 import os
-import queue
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from plainly.core.errors import BadInput, did_you_mean
 
@@ -21,11 +20,11 @@ SETTING = "PLAINLY_LIMITS"
 
 @dataclass(frozen=True)
 class SizeLimit:
-    """A limit: its default value, the unit, what it is for, and what to do where something is larger."""
+    """A limit: its default value, its unit, what it applies to, and what to do if something is larger."""
 
     value: int
     unit: str
-    what: str
+    scope: str
     instead: str = ""
 
 
@@ -60,40 +59,34 @@ def limit(name: str) -> int:
     return _parse_setting(setting).get(name, LIMITS[name].value) if setting else LIMITS[name].value
 
 
-def check(name: str, size: int, what: str) -> None:
-    """Raise where something is larger than its limit; ``what`` begins the sentence."""
-    most = limit(name)
-    if size > most:
-        current = LIMITS[name]
-        raise BadInput(
-            f"{what} has {size:,} {current.unit}; the limit is {most:,}. {current.instead} To allow it: "
-            f"{SETTING}={name}={size}"
-        )
+def check(name: str, size: int, subject: str) -> None:
+    """Raise if something is larger than its limit; ``subject`` begins the sentence."""
+    if size > limit(name):
+        message = f"{subject} has {size:,} {LIMITS[name].unit}; the limit is {limit(name):,}. {LIMITS[name].instead}"
+        raise BadInput(f"{message} To allow it: {SETTING}={name}={size}")
 
 
-def run_within_limit(work: Callable[[], T], what: str) -> T:
+def run_within_limit(work: Callable[[], T], subject: str) -> T:
     """Return what ``work`` returns, or raise if it takes too long: some libraries wait for a network forever.
 
-    ``what`` begins the sentence. The work goes on in a thread that ends with the process.
+    ``subject`` begins the sentence. The work goes on in a thread that ends with the process.
     """
+    from concurrent.futures import Future, wait
+
     seconds = limit("wait")
-    answers: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+    answer: Future[T] = Future()
 
     def ask() -> None:
         try:
-            answers.put((work(), None))
+            answer.set_result(work())
         except BaseException as error:
-            answers.put((None, error))
+            answer.set_exception(error)
 
     threading.Thread(target=ask, daemon=True).start()
-    try:
-        answer, error = answers.get(timeout=seconds)
-    except queue.Empty:
+    if not wait([answer], seconds).done:
         more = f"To wait longer: {SETTING}=wait={10 * seconds}"
-        raise BadInput(f"{what} did not answer within {seconds:,} seconds. {more}") from None
-    if error is not None:
-        raise error
-    return cast("T", answer)
+        raise BadInput(f"{subject} did not answer within {seconds:,} seconds. {more}")
+    return answer.result()
 
 
 @cache

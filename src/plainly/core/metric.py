@@ -160,21 +160,16 @@ class OutputMetric(Metric):
             )
         needs = self.metric.needs_of[self.headline]
         others = [name for name, of in self.metric.needs_of.items() if of <= needs and name != self.headline]
-        _copy_traits(self.metric, self)
-        object.__setattr__(self, "needs", needs)
-        object.__setattr__(self, "needs_of", {})
-        object.__setattr__(self, "outputs", (self.headline, *others))
-        object.__setattr__(self, "main_outputs", tuple(n for n in self.outputs if n in self.metric.main_outputs))
-
-    @property
-    def _places(self) -> list[int]:
-        return [self.metric.outputs.index(name) for name in self.outputs]
+        outputs = (self.headline, *others)
+        main_outputs = tuple(name for name in outputs if name in self.metric.main_outputs)
+        traits = {"needs": needs, "needs_of": {}, "outputs": outputs, "main_outputs": main_outputs}
+        vars(self).update(_traits_of(self.metric) | traits)
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         return self.metric.measure(evalset, outputs)
 
     def score(self, totals: Floats) -> Floats:
-        return self.metric.score(totals)[..., self._places]
+        return self.metric.score(totals)[..., [self.metric.outputs.index(name) for name in self.outputs]]
 
     def in_language(self, code: str) -> Metric:
         return dataclasses.replace(self, metric=self.metric.in_language(code))
@@ -200,11 +195,10 @@ class AdaptedMetric(Metric):
     def __post_init__(self) -> None:
         if not (hasattr(self.inner, "measure") and hasattr(self.inner, "score")):
             raise BadSpec(f"A metric has the methods measure and score; {type(self.inner).__name__} lacks one of them.")
-        object.__setattr__(self, "name", type(self.inner).__name__.lower())
-        _copy_traits(self.inner, self)
-        object.__setattr__(self, "needs", frozenset(self.needs))
-        object.__setattr__(self, "outputs", tuple(getattr(self.inner, "outputs", (self.name,))))
-        object.__setattr__(self, "__doc__", type(self.inner).__doc__)
+        traits = {"name": type(self.inner).__name__.lower(), "needs": ()} | _traits_of(self.inner)
+        outputs = traits.get("outputs", (traits["name"],))
+        more = {"needs": frozenset(traits["needs"]), "outputs": tuple(outputs), "__doc__": type(self.inner).__doc__}
+        vars(self).update(traits | more)
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         rows = np.asarray(self.inner.measure(evalset, outputs), dtype=np.float64)
@@ -227,7 +221,7 @@ class AdaptedMetric(Metric):
 
 
 def unknown_value(parameter: str, value: str, allowed: Collection[str]) -> BadSpec:
-    """Return the error for a parameter that has none of the allowed values."""
+    """Return the error for a parameter whose value is not allowed."""
     return BadSpec(f"{parameter}={value!r} is not known.{did_you_mean(value, allowed)} It may be: {', '.join(allowed)}")
 
 
@@ -250,7 +244,6 @@ def ratio(part: Floats, whole: Floats) -> Floats:
         return np.where(whole == 0, np.nan, np.divide(part, whole))
 
 
-def _copy_traits(source: object, target: Metric) -> None:
-    for name in Metric.__annotations__:
-        if hasattr(source, name):
-            object.__setattr__(target, name, getattr(source, name))
+def _traits_of(metric: object) -> dict[str, Any]:
+    """Return those traits of a metric or a similar object that it declares."""
+    return {name: getattr(metric, name) for name in Metric.__annotations__ if hasattr(metric, name)}

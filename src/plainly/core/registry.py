@@ -1,5 +1,6 @@
 """Names of metrics, and specs such as ``sari(variant=hf)``, which are parsed here into metrics."""
 
+import contextlib
 import dataclasses
 import inspect
 import pkgutil
@@ -7,7 +8,8 @@ import re
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from itertools import chain
+from typing import Any, cast
 
 from plainly.core.errors import BadSpec, BrokenPlugin, UnknownName, did_you_mean
 from plainly.core.metric import AdaptedMetric, Floats, Metric, Metrics, OutputMetric
@@ -57,10 +59,6 @@ METRICS = {
     "lens-salsa": "plainly.learned.adapters.lens:LensSalsa",
     "questeval": "plainly.learned.adapters.questeval:QuestEval",
 }
-# Functions of higher packages that lower packages use, by name.
-_SENTENCE_ENCODER = "plainly.learned.encoder:embed"
-_LABELLER = "plainly.typology.labeller:labeller"
-_OPERATION = "plainly.typology.vocabulary:operation"
 ENTRY_POINT_GROUP = "plainly.metrics"
 
 _REQUIRED = ("name", "needs", "better", "outputs", "measure", "score")
@@ -83,18 +81,18 @@ def metric_class(name: str) -> type[Metric]:
 
 def sentence_encoder() -> Callable[[Sequence[str]], Sequence[Floats]]:
     """Return the function that turns sentences into vectors, for metrics that align by meaning."""
-    encode: Callable[[Sequence[str]], Sequence[Floats]] = pkgutil.resolve_name(_SENTENCE_ENCODER)
-    return encode
+    return cast("Callable[[Sequence[str]], Sequence[Floats]]", pkgutil.resolve_name("plainly.learned.encoder:embed"))
 
 
 def label_operations(sources: Sequence[str], outputs: Sequence[str]) -> list[Collection[str]]:
     """Return the labels of the operations between each source and its output, by rules, for subsets of items."""
-    return [pair.labels for pair in pkgutil.resolve_name(_LABELLER)("rules").label(list(sources), list(outputs))]
+    labeller = pkgutil.resolve_name("plainly.typology.labeller:labeller")("rules")
+    return [pair.labels for pair in labeller.label(list(sources), list(outputs))]
 
 
 def describe_operation(label: str) -> str:
     """Return the label of an operation with its meaning, for tables and sentences about subsets."""
-    return f"{label} ({pkgutil.resolve_name(_OPERATION)(label).title})"
+    return f"{label} ({pkgutil.resolve_name('plainly.typology.vocabulary:operation')(label).title})"
 
 
 def _load(name: str) -> type[Any]:
@@ -191,24 +189,22 @@ def _value(text: str, hint: Any, *, where: str) -> Any:
         if text.lower() in _TRUTH:
             return _TRUTH[text.lower()]
         raise BadSpec(f"{where} is true or false, not {text!r}.")
-    for kind in (int, float):
-        if kind in kinds:
-            try:
-                return kind(text)
-            except ValueError:
-                if kind is int and float in kinds:
-                    continue
-                raise BadSpec(f"{where} is a number, not {text!r}.") from None
+    numbers = [kind for kind in (int, float) if kind in kinds]
+    for kind in numbers:
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    if numbers:
+        raise BadSpec(f"{where} is a number, not {text!r}.")
     return text
 
 
 def _kinds(hint: Any) -> Iterator[type]:
+    """Yield the types that a hint allows."""
     origin = typing.get_origin(hint)
     if origin is typing.Literal:
-        yield from {type(value) for value in typing.get_args(hint)}
+        yield from map(type, typing.get_args(hint))
     elif origin in (typing.Union, types.UnionType):
-        for part in typing.get_args(hint):
-            yield from _kinds(part)
+        yield from chain.from_iterable(map(_kinds, typing.get_args(hint)))
     else:
         yield hint
 

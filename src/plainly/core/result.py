@@ -101,9 +101,9 @@ class Result(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Listing(Result):
-    """A list of what is available: metrics, papers, codes. ``columns`` are those of the table, with headings.
+    """A list of what is available: metrics, data sets, codes. ``columns`` are those of the table, with headings.
 
-    With ``prose``, a text is shown instead of a table.
+    A ``table`` is shown instead of these columns; ``prose`` without one is shown instead of any table.
     """
 
     payload: Record
@@ -112,6 +112,7 @@ class Listing(Result):
     remark: str = ""
     prose: str = ""
     problems: tuple[Note, ...] = ()  # about what could not be listed
+    table: Table | None = None
 
     def records(self) -> list[Record]:
         return list(self.rows)
@@ -120,8 +121,8 @@ class Listing(Result):
         return {**self.payload, "warnings": [note.json() for note in self.problems]} if self.problems else self.payload
 
     def tables(self) -> list[Table]:
-        if self.prose:
-            return []
+        if self.prose or self.table is not None:
+            return [self.table] if self.table is not None else []
         rows = tuple(tuple(str(row[column]) for column in self.columns) for row in self.rows)
         return [Table(tuple(self.columns.values()), rows, text_columns=frozenset(range(len(self.columns))))]
 

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from plainly.core.errors import BadInput, check_count, did_you_mean
+from plainly.core.errors import BadInput, check_choice, check_count
 
 Method = Literal["percentile", "bca"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -22,18 +22,16 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.level, (int, float)) and math.isfinite(self.level) and 0 < self.level < 1):
-            raise BadInput(f"level= is between 0 and 1, for example 0.95; not {self.level!r:.60}.")
+            raise BadInput(f"level= must be between 0 and 1, for example 0.95, not {self.level!r:.60}.")
         check_count("resamples", self.resamples)
-        if self.method not in METHODS:
-            near = did_you_mean(str(self.method), METHODS)
-            raise BadInput(f"Unknown kind of interval {self.method!r}.{near} There are: {', '.join(METHODS)}")
+        check_choice("method", self.method, METHODS)
         check_count("seed", self.seed, least=0)
 
 
 def check_sampling(sampling: object) -> None:
     """Raise unless the argument ``sampling`` is a ``Sampling``."""
     if not isinstance(sampling, Sampling):
-        raise BadInput(f"sampling= is a plainly.Sampling(level=0.95, resamples=1000, seed=1), not {sampling!r:.60}.")
+        raise BadInput(f"sampling= must be a plainly.Sampling(level=0.95, resamples=1000), not {sampling!r:.60}.")
 
 
 DEFAULTS = {field.name: field.default for field in dataclasses.fields(Sampling)}

@@ -74,26 +74,22 @@ def convert_settings(values: object, kind: type[T], *, where: str) -> T:
         fields = _member(fields, step)
         value = value[step]  # type: ignore[index]
     key = "".join(f"[{step + 1}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
-    place = f"{where}, {key}" if key else where
+    location = f"{where}, {key}" if key else where
     if message.startswith(_UNKNOWN):
-        names = _names(fields)
+        structs = [member for member in _members(fields) if isinstance(member, inspect.StructType)]
+        names = sorted(field.encode_name for struct in structs for field in struct.fields)
         name = message.removeprefix(_UNKNOWN).strip("`")
-        raise BadInput(f"{place}: unknown key {name!r}.{did_you_mean(name, names)} Allowed: {', '.join(names)}.")
+        raise BadInput(f"{location}: unknown key {name!r}.{did_you_mean(name, names)} Allowed: {', '.join(names)}.")
     if message.startswith(_MISSING):
         name = message.removeprefix(_MISSING).strip("`")
-        raise BadInput(f"{place}: the key {name!r} is missing. It must be {_describe(_member(fields, name))}.")
+        raise BadInput(f"{location}: the key {name!r} is missing. It must be {_describe(_member(fields, name))}.")
     if message.startswith(("Expected", "Invalid enum")):
         raise BadInput(f"{where}: {key or 'the file'} must be {_describe(fields)}, not {value!r:.80}.")
-    raise BadInput(f"{place}: {message}")
+    raise BadInput(f"{location}: {message}")
 
 
 def _members(info: inspect.Type) -> Iterable[inspect.Type]:
     return info.types if isinstance(info, inspect.UnionType) else (info,)
-
-
-def _names(info: inspect.Type) -> list[str]:
-    structs = [member for member in _members(info) if isinstance(member, inspect.StructType)]
-    return sorted(field.encode_name for struct in structs for field in struct.fields)
 
 
 def _member(info: inspect.Type, step: str | int) -> inspect.Type:

@@ -19,11 +19,10 @@ def plain(grid: Table) -> str:
     widths = [max(display_width(row[column]) for row in cells) for column in range(len(grid.header))]
 
     def line(row: Sequence[str]) -> str:
-        cells_of_line = []
-        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            gap = " " * (width - display_width(cell))
-            cells_of_line.append(cell + gap if column in grid.text_columns else gap + cell)
-        return "  ".join(cells_of_line).rstrip()
+        gaps = [" " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=True)]
+        is_text = [column in grid.text_columns for column in range(len(row))]
+        cells = [cell + gap if text else gap + cell for cell, gap, text in zip(row, gaps, is_text, strict=True)]
+        return "  ".join(cells).rstrip()
 
     lines = [line(grid.header), "  ".join("-" * width for width in widths), *map(line, grid.rows)]
     return "\n".join([*([grid.caption] if grid.caption else []), *lines, *grid.notes])

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from plainly.core.errors import BadInput, UnknownName
@@ -16,7 +16,7 @@ from plainly.core.evalset import EvalSet
 from plainly.core.formatting import size
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
-from plainly.core.result import Note, Record, Result, Table
+from plainly.core.result import Listing, Note, Record, Table
 from plainly.data.card import KINDS, Card, Kind, card, cards, names, output_cards, source_cards, system_names
 from plainly.data.fetch import read, whereabouts
 from plainly.data.readers import EVALSETS, TABLES, jsonl_by_id, read_lines
@@ -138,110 +138,49 @@ def demo() -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
     return evalset, {system: tuple(row["outputs"][system] for row in rows) for system in rows[0]["outputs"]}
 
 
-@dataclass(frozen=True, repr=False)
-class Catalogue(Result):
-    """Data sets, one per row."""
-
-    cards: tuple[Card, ...]
-
-    def records(self) -> list[Record]:
-        return list(map(_summary, self.cards))
-
-    def json(self) -> Record:
-        return {"schema": _SCHEMA, "sets": self.records()}
-
-    def tables(self) -> list[Table]:
-        header = ("name", "kind", "items", "size", "licence", "here", "title")
-        rows = (
-            (card.name, card.kind, f"{card.items:,}", size(card.size), card.licence, _here(card), card.title)
-            for card in self.cards
-        )
-        return [Table(header, tuple(rows), text_columns=frozenset({0, 1, 4, 5, 6}))]
-
-
-@dataclass(frozen=True, repr=False)
-class Description(Result):
-    """The content of a card, and the paths of its files on this machine."""
-
-    card: Card
-    systems: tuple[str, ...]
-    places: tuple[Path | None, ...]  # of the card's files; None for a file that is not here
-
-    def records(self) -> list[Record]:
-        pairs = zip(self.card.files, self.places, strict=True)
-        return [
-            {name: getattr(file, name) for name in ("url", "size", "sha256", "role")}
-            | {"system": file.system or None, "path": str(path) if path else None}
-            for file, path in pairs
-        ]
-
-    def json(self) -> Record:
-        names = ("description", "licence_url", "homepage", "citation", "reader", "notes", "of")
-        more = {name: getattr(self.card, name) for name in names} | {"within": self.card.within or None}
-        files = {"systems": self.systems, "files": self.records()}
-        return {"schema": _SCHEMA, "set": _summary(self.card) | more | files}
-
-    def tables(self) -> list[Table]:
-        here = sum(path is not None for path in self.places)
-        facts = {
-            "kind": self.card.kind,
-            "items": f"{self.card.items:,}",
-            "files": f"{len(self.places)} ({size(self.card.size)}), {here} of them on this machine",
-            "licence": f"{self.card.licence}  {self.card.licence_url}",
-            "homepage": self.card.homepage,
-            "outputs of": ", ".join(self.card.of),
-            "chosen from": self.card.within,
-        }
-        rows = tuple((label, text) for label, text in facts.items() if text)
-        return [Table((self.card.name, self.card.title), rows, text_columns=frozenset({0, 1}))]
-
-    def notes(self) -> list[Note]:
-        systems = f"Systems: {', '.join(self.systems)}" if self.systems else ""
-        paragraphs = (self.card.description, self.card.notes, systems, self.card.citation)
-        return [Note("\n\n".join(filter(None, paragraphs)), kind="claim")]
-
-
-@dataclass(frozen=True, repr=False)
-class Fetched(Result):
-    """Data sets whose files were all checked, and the paths of the files."""
-
-    sets: tuple[tuple[Card, tuple[Path, ...]], ...]
-
-    def records(self) -> list[Record]:
-        return [
-            {"name": card.name, "licence": card.licence, "url": file.url, "path": str(path)}
-            for card, paths in self.sets
-            for file, path in zip(card.files, paths, strict=True)
-        ]
-
-    def json(self) -> Record:
-        sets = [_summary(card) | {"paths": list(map(str, paths))} for card, paths in self.sets]
-        return {"schema": _SCHEMA, "sets": sets}
-
-    def tables(self) -> list[Table]:
-        rows = tuple(
-            (card.name, str(len(paths)), size(card.size), card.licence, os.path.commonpath([p.parent for p in paths]))
-            for card, paths in self.sets
-        )
-        return [Table(("name", "files", "size", "licence", "where"), rows, text_columns=frozenset({0, 3, 4}))]
-
-    def notes(self) -> list[Note]:
-        return [Note("Every file has the size and hash on its card.")]
-
-
-def catalogue(kind: Kind | None = None) -> Catalogue:
+def catalogue(kind: Kind | None = None) -> Listing:
     """List the data sets, all or those of one kind."""
-    return Catalogue(tuple(card for card in cards() if kind in (None, card.kind)))
+    selection = [card for card in cards() if kind in (None, card.kind)]
+    rows = tuple(map(_summary, selection))
+    cells = [
+        (card.name, card.kind, f"{card.items:,}", size(card.size), card.licence, _here(card), card.title)
+        for card in selection
+    ]
+    header = ("name", "kind", "items", "size", "licence", "here", "title")
+    table = Table(header, tuple(cells), text_columns=frozenset({0, 1, 4, 5, 6}))
+    return Listing({"schema": _SCHEMA, "sets": list(rows)}, rows, table=table)
 
 
-def describe(name: str) -> Description:
+def describe(name: str) -> Listing:
     """Describe a data set and the files of it on this machine."""
     of_set = card(name)
     systems = system_names(name) if of_set.kind == "evalset" else of_set.systems
-    return Description(of_set, systems, tuple(map(whereabouts, of_set.files)))
+    paths = [whereabouts(file) for file in of_set.files]
+    files = tuple(
+        {name: getattr(file, name) for name in ("url", "size", "sha256", "role")}
+        | {"system": file.system or None, "path": str(path) if path else None}
+        for file, path in zip(of_set.files, paths, strict=True)
+    )
+    names = ("description", "licence_url", "homepage", "citation", "reader", "notes", "of")
+    fields = {name: getattr(of_set, name) for name in names} | {"within": of_set.within or None}
+    payload = _summary(of_set) | fields | {"systems": systems, "files": list(files)}
+    facts = {
+        "kind": of_set.kind,
+        "items": f"{of_set.items:,}",
+        "files": f"{len(paths)} ({size(of_set.size)}), {len(list(filter(None, paths)))} of them on this machine",
+        "licence": f"{of_set.licence}  {of_set.licence_url}",
+        "homepage": of_set.homepage,
+        "outputs of": ", ".join(of_set.of),
+        "chosen from": of_set.within,
+    }
+    cells = tuple((label, text) for label, text in facts.items() if text)
+    table = Table((of_set.name, of_set.title), cells, text_columns=frozenset({0, 1}))
+    of_systems = f"Systems: {', '.join(systems)}" if systems else ""
+    prose = "\n\n".join(filter(None, (of_set.description, of_set.notes, of_systems, of_set.citation)))
+    return Listing({"schema": _SCHEMA, "set": payload}, files, prose=prose, table=table)
 
 
-def get(*names: str, with_outputs: bool = False, progress: Progress = no_progress) -> Fetched:
+def get(*names: str, with_outputs: bool = False, progress: Progress = no_progress) -> Listing:
     """Fetch data sets, ``with_outputs`` also outputs of systems; check every file and replace those that differ."""
     if not names:
         raise BadInput("No data set was named: data.get('asset/test'). data.names() lists them.")
@@ -250,7 +189,19 @@ def get(*names: str, with_outputs: bool = False, progress: Progress = no_progres
         scored = {name for of_set in sets.values() for name in (of_set.name, of_set.within) if name}
         sets |= {of_set.name: of_set for of_set in cards() if scored.intersection(of_set.of)}
     local = [(of_set, read(of_set, progress=progress, repair=True)) for of_set in sets.values()]
-    return Fetched(tuple((of_set, tuple(file.path for file in files)) for of_set, files in local))
+    files = tuple(
+        {"name": of_set.name, "licence": of_set.licence, "url": entry.file.url, "path": str(entry.path)}
+        for of_set, entries in local
+        for entry in entries
+    )
+    payload = [_summary(of_set) | {"paths": [str(entry.path) for entry in entries]} for of_set, entries in local]
+    cells = []
+    for of_set, entries in local:
+        directory = os.path.commonpath([entry.path.parent for entry in entries])
+        cells.append((of_set.name, str(len(entries)), size(of_set.size), of_set.licence, directory))
+    table = Table(("name", "files", "size", "licence", "where"), tuple(cells), text_columns=frozenset({0, 3, 4}))
+    remark = "Every file has the size and hash on its card."
+    return Listing({"schema": _SCHEMA, "sets": payload}, files, remark=remark, table=table)
 
 
 def _summary(card: Card) -> Record:

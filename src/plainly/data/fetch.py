@@ -12,6 +12,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from plainly.core import files as core_files
@@ -48,18 +49,21 @@ def read(
 
 def whereabouts(file: File) -> Path | None:
     """Return the path of a file that is here and has the right size; its content is checked when it is read."""
-    directories = (place for place in (_mirror(), cache_directory()) if isinstance(place, Path))
-    paths = (directory / file.place for directory in directories)
-    return next((path for path in paths if path.is_file() and path.stat().st_size == file.size), None)
+    return next((path for path in _local_paths(file) if path.stat().st_size == file.size), None)
+
+
+def _local_paths(file: File) -> list[Path]:
+    """Return the paths at which a file exists: in a mirror directory, then in the cache."""
+    directories = [place for place in (_mirror(), cache_directory()) if isinstance(place, Path)]
+    return [directory / file.place for directory in directories if (directory / file.place).is_file()]
 
 
 def _find_local(card: Card, file: File, *, repair: bool) -> Local | None:
     """Return the file from a mirror directory or the cache, or None if it is in neither."""
-    mirror = _mirror()
-    is_mirrored = isinstance(mirror, Path) and (mirror / file.place).is_file()
-    path = (mirror if isinstance(mirror, Path) and is_mirrored else cache_directory()) / file.place
-    if not path.is_file():
+    path = next(iter(_local_paths(file)), None)
+    if path is None:
         return None
+    is_mirrored = path != cache_directory() / file.place
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -122,8 +126,7 @@ def _download(file: File, tell: Tell) -> Local:
         ) from error
     mirror = _mirror()
     urls = [f"{mirror}/{quote(file.place)}"] if isinstance(mirror, str) else []
-    scheme, _, rest = file.url.partition("://")
-    urls.append(f"{scheme}://{quote(rest, safe='/:+')}")  # Cards hold URLs as people read them, with spaces.
+    urls.append(quote(file.url, safe="/:+"))  # Cards hold URLs as people read them, with spaces.
     before = 0
 
     def reach(size: int) -> None:
@@ -159,13 +162,11 @@ def _claim_part(target: Path) -> Path:
     left = target.with_name(f"{target.name}.part")
     # Parts of processes that were killed have unique names.
     for path in [left, *target.parent.glob(f"{glob.escape(target.name)}.{'[0-9a-f]' * 8}.part")]:
-        try:
+        with suppress(FileNotFoundError):
             # A part that is older than a silent connection can be has no writer any more.
             if path == left or time.time() - path.stat().st_mtime > 2 * limits.limit("wait"):
                 os.rename(path, own)
                 break
-        except FileNotFoundError:
-            continue
     return own
 
 

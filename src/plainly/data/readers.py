@@ -10,7 +10,9 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -55,8 +57,7 @@ def csv_table(card: Card, files: Sequence[Local]) -> Sheet:
         if len(row) != len(header):
             raise BadInput(f"{local.path}: row {number} has {len(row)} cells, but the header has {len(header)}.")
     sheet = _sheet(card, header, rows)
-    sheet.columns.update({name: _convert_numbers(cells) for name, cells in sheet.columns.items()})
-    return sheet
+    return replace(sheet, columns={name: _convert_numbers(cells) for name, cells in sheet.columns.items()})
 
 
 def rating_sheet(card: Card, files: Sequence[Local]) -> Sheet:
@@ -220,11 +221,11 @@ def edited_json(card: Card, files: Sequence[Local]) -> EvalSet:
 
 def jsonl_by_id(local: Local, ids: Sequence[str]) -> list[str]:
     """Read a system's outputs by id, in the order of the set; an item without an output is absent."""
-    outputs: dict[str, str] = {}
-    for record in _json_lines(local):
-        if record["text_id"] in outputs:
-            raise BadInput(f"{local.path} has two outputs for the item {record['text_id']!r}.")
-        outputs[record["text_id"]] = record["simplified"]
+    records = _json_lines(local)
+    outputs = {record["text_id"]: record["simplified"] for record in records}
+    if len(outputs) < len(records):
+        duplicate, _ = Counter(record["text_id"] for record in records).most_common(1)[0]
+        raise BadInput(f"{local.path} has two outputs for the item {duplicate!r}.")
     return [outputs.get(identifier, ABSENT) for identifier in ids]
 
 
@@ -235,11 +236,9 @@ def _json_lines(local: Local) -> list[dict[str, Any]]:
 def read_lines(local: Local, expected: int | None = None) -> list[str]:
     """Read the lines of a file; any number but ``expected`` is an error, except for blank lines at the end."""
     lines = split_lines(_text(local))
-    if expected is None:
-        return lines
-    while len(lines) > expected and not lines[-1].strip():
+    while expected is not None and len(lines) > expected and not lines[-1].strip():
         lines.pop()
-    if len(lines) != expected:
+    if expected is not None and len(lines) != expected:
         raise BadInput(f"{local.path} has {len(lines)} lines, but its card promises {expected}. Correct the card.")
     return lines
 

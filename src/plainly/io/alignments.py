@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +77,9 @@ def _from_record(line: str, where: str) -> tuple[str, Alignment]:
         fields = "id, source and output (sentences with text, start, end) and links (source, output)"
         raise BadInput(f"{where}: an alignment has {fields}: {error}.") from None
     for edge in edges:
-        for place, sentences in zip(edge, sides, strict=True):
-            if not 0 <= place < len(sentences):
-                raise BadInput(f"{where}: a link names sentence {place}, and there are {len(sentences)}, from 0 on.")
+        for position, sentences in zip(edge, sides, strict=True):
+            if not 0 <= position < len(sentences):
+                raise BadInput(f"{where}: a link names sentence {position}, but there are {len(sentences)} (from 0).")
     return identifier, connect_sentences(sides[0], sides[1], edges)
 
 
@@ -99,7 +100,7 @@ def _from_columns(text: str, name: str) -> dict[str, Alignment]:
         if row["label"] == "merge":
             continue  # with the next sentence
         for sentence in _parse_list(row["simple"], f"{name}, row {number}"):
-            edges.setdefault(document, []).extend((place, len(output)) for place in waiting)
+            edges.setdefault(document, []).extend((position, len(output)) for position in waiting)
             output.append(sentence)
         waiting = []
     return {
@@ -118,12 +119,8 @@ def _parse_list(cell: str, where: str) -> list[str]:
 
 def _place(texts: Sequence[str]) -> tuple[PlacedSentence, ...]:
     """Return sentences with their places in a text that joins them with spaces."""
-    sentences: list[PlacedSentence] = []
-    start = 0
-    for text in texts:
-        sentences.append(PlacedSentence(text, start, start + len(text)))
-        start += len(text) + 1
-    return tuple(sentences)
+    starts = accumulate((len(text) + 1 for text in texts), initial=0)
+    return tuple(PlacedSentence(text, start, start + len(text)) for text, start in zip(texts, starts, strict=False))
 
 
 def _rows(identifier: str, alignment: Alignment) -> list[tuple[object, ...]]:
@@ -137,19 +134,7 @@ def _rows(identifier: str, alignment: Alignment) -> list[tuple[object, ...]]:
         label = _LABELS.get(link.happened, "rephrase")
         if len(link.source) > 1:
             label = "none" if last else "merge"
-        rows.append(
-            (
-                identifier,
-                0,
-                i,
-                sentence.text,
-                label,
-                repr(simple),
-                before,
-                (i + 1) / total,
-                5 * i // total + 1,
-                total,
-            )
-        )
+        position = (before, (i + 1) / total, 5 * i // total + 1, total)
+        rows.append((identifier, 0, i, sentence.text, label, repr(simple), *position))
         before += len(simple)
     return rows

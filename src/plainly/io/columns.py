@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 from typing import Any
 
 from plainly.core.errors import BadInput, did_you_mean
@@ -104,10 +104,9 @@ def to_wide(sheet: Sheet, columns: Columns | None = None) -> Sheet:
         if item in cells.setdefault(name, {}):
             raise BadInput(f"{sheet.where(row)}: system {name!r} has a second output for the item {item!r}.")
         cells[name][item] = sheet.column(column)[row]
-    for name, outputs in cells.items():
-        for item in first:
-            if item not in outputs:
-                raise BadInput(f"{sheet.path}: system {name!r} has no output for the item {item!r}.")
+    for name, item in product(cells, first):
+        if item not in cells[name]:
+            raise BadInput(f"{sheet.path}: system {name!r} has no output for the item {item!r}.")
     wide = sheet.select(list(first.values()))
     rest = {name: values for name, values in wide.columns.items() if name not in (system, column)}
     by_system = {f"output_{name}": [outputs[item] for item in first] for name, outputs in cells.items()}
@@ -116,7 +115,7 @@ def to_wide(sheet: Sheet, columns: Columns | None = None) -> Sheet:
 
 def texts(table: Sheet, name: str) -> tuple[str, ...]:
     """Return a column that must contain text in every row."""
-    values: list[Any] = table.column(name)
+    values = table.column(name)
     for row, value in enumerate(() if _is_text(values) else values):
         if not isinstance(value, str):
             content = "nothing" if is_missing(value) else f"{excerpt(value)}, not text"
@@ -126,7 +125,7 @@ def texts(table: Sheet, name: str) -> tuple[str, ...]:
 
 def names(table: Sheet, name: str) -> tuple[str, ...]:
     """Return a column of ids or documents as text."""
-    values: list[Any] = table.column(name)
+    values = table.column(name)
     if _is_text(values):
         return tuple(values)
     for row, value in enumerate(values):
@@ -151,10 +150,9 @@ def references_by_item(table: Sheet, columns: Sequence[str]) -> Sequence[tuple[s
         rows: Iterable[Any] = zip(*cells, strict=True)
         return [tuple(text for text in row if text and not text.isspace()) for row in rows]
     if len(cells) == 1 and set(map(type, cells[0])) == {list}:
-        lists: list[Any] = cells[0]
-        inside = list(chain.from_iterable(lists))
+        inside = list(chain.from_iterable(cells[0]))
         if _is_text(inside) and all(map(str.strip, inside)):
-            return list(map(tuple, lists))
+            return list(map(tuple, cells[0]))
     return [
         tuple(
             text
@@ -171,8 +169,8 @@ def outputs_by_system(table: Sheet, outputs: Mapping[str, str]) -> dict[str, tup
     by_system: dict[str, tuple[str, ...]] = {}
     for system, column in outputs.items():
         more = _from_objects(table, column) if _fold(column) == "outputs" else {system: texts(table, column)}
-        if double := by_system.keys() & more.keys():
-            raise BadInput(f"{table.path} has the outputs of system {min(double)!r} twice. Remove one.")
+        if duplicates := by_system.keys() & more.keys():
+            raise BadInput(f"{table.path} has the outputs of system {min(duplicates)!r} twice. Remove one.")
         by_system |= more
     return by_system
 
@@ -296,11 +294,10 @@ def _from_objects(table: Sheet, column: str) -> dict[str, tuple[str, ...]]:
             )
         rows.append(value)
     systems = list(dict.fromkeys(chain.from_iterable(rows)))
-    for row, outputs in enumerate(rows):
-        for name in systems:
-            if not isinstance(outputs.get(name), str):
-                what = f"column {column!r} has no text for the system {name!r}"
-                raise BadInput(f'{table.where(row)}: {what}. Write its output, "" if that was empty.')
+    for (row, outputs), name in product(enumerate(rows), systems):
+        if not isinstance(outputs.get(name), str):
+            problem = f"column {column!r} has no text for the system {name!r}"
+            raise BadInput(f'{table.where(row)}: {problem}. Write its output, "" if that was empty.')
     return {name: tuple(str(outputs[name]) for outputs in rows) for name in systems}
 
 

@@ -41,28 +41,27 @@ class Side:
         return () if isinstance(self.lines, int) else self.lines
 
     def check(self, other: Side) -> None:
-        """Raise unless both are equally long; see ``check_length``."""
-        check_length(self.name, self.lines, against=other.name, expected=other.lines, unit=self.unit)
+        """Raise unless both are equally long; the error says where the shorter stops, and the likeliest reason."""
+        if len(self) == len(other):
+            return
+        short, long = (self, other) if len(self) < len(other) else (other, self)
+        following = "".join(long.text[len(short) : len(short) + 1])
+        quotation = f": {_excerpt(following)}" if following.strip() else ""
+        raise BadInput(
+            f"{self.name} has {count_noun(len(self), self.unit)} but {other.name} has {len(other):,}: "
+            f"{short.name} stops after {short.unit} {len(short)}, "
+            f"{long.name} goes on at {long.unit} {len(short) + 1}{quotation}. {_explain(short, long)}"
+        )
 
 
 def check_length(
     name: str, lines: Sequence[str] | int, *, against: str, expected: Sequence[str] | int, unit: str = "line"
 ) -> None:
-    """Raise unless ``lines`` has as many items as ``expected``; the error says where the shorter stops, and why.
+    """Raise unless ``lines`` has as many items as ``expected``; either may be only a number if there is no text.
 
-    Either may be only a number if the text is not at hand. ``unit`` is "row" if ``name`` is a table.
+    ``unit`` is "row" if ``name`` is a table.
     """
-    this, other = Side(name, lines, unit), Side(against, expected, "row" if table_format(against) else "line")
-    if len(this) == len(other):
-        return
-    short, long = (this, other) if len(this) < len(other) else (other, this)
-    following = "".join(long.text[len(short) : len(short) + 1])
-    quotation = f": {_excerpt(following)}" if following.strip() else ""
-    raise BadInput(
-        f"{name} has {count_noun(len(this), unit)} but {against} has {len(other):,}: "
-        f"{short.name} stops after {short.unit} {len(short)}, "
-        f"{long.name} goes on at {long.unit} {len(short) + 1}{quotation}. {_explain(short, long)}"
-    )
+    Side(name, lines, unit).check(Side(against, expected, "row" if table_format(against) else "line"))
 
 
 def check_unique(ids: Sequence[str], locate: Callable[[int], str]) -> None:
@@ -70,7 +69,9 @@ def check_unique(ids: Sequence[str], locate: Callable[[int], str]) -> None:
     first: dict[str, int] = {}
     for row, name in enumerate(ids):
         if first.setdefault(name, row) != row:
-            raise BadInput(f"{locate(row)}: the id {name!r} is that of {locate(first[name])} too. Each names one item.")
+            raise BadInput(
+                f"{locate(row)}: the id {name!r} is already used at {locate(first[name])}. Remove or rename one."
+            )
 
 
 def match_ids(table: Sheet, own: Sequence[str], ids: Sequence[str], *, may_lack: bool) -> Sequence[int | None]:
@@ -84,17 +85,13 @@ def match_ids(table: Sheet, own: Sequence[str], ids: Sequence[str], *, may_lack:
         own = [str(int(name) + 1) for name in own]
     if list(own) == list(ids) or (is_numbered and not set(ids) & set(own)):
         return range(len(own))
-    id_set = set(ids)
-    rows: dict[str, int] = {}
-    for row, name in enumerate(own):
-        if name not in id_set:
-            raise BadInput(
-                f"{table.where(row)}: the id {name!r} is not in the evaluation set. Give outputs for the same items, "
-                "or leave the id column out to pair them in order."
-            )
-        if name in rows:
-            raise BadInput(f"{table.where(row)}: the id {name!r} is that of {table.where(rows[name])} too. Remove one.")
-        rows[name] = row
+    check_unique(own, table.where)
+    id_set, rows = set(ids), {name: row for row, name in enumerate(own)}
+    if unknown := [name for name in rows if name not in id_set]:
+        raise BadInput(
+            f"{table.where(rows[unknown[0]])}: the id {unknown[0]!r} is not in the evaluation set. Give outputs for "
+            "the same items, or leave the id column out to pair them in order."
+        )
     absent = [name for name in ids if name not in rows]
     if absent and not may_lack:
         more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
@@ -116,19 +113,18 @@ def check_references(
     """
     rows: list[list[object]] = []
     for at, row in enumerate(references):
-        if isinstance(row, str):
+        if isinstance(row, str) or not isinstance(row, Iterable):
+            kind = "a string" if isinstance(row, str) else _kind(row)
             raise BadInput(
-                f"references[{at}] is a string; each item has a list of references. "
-                "For one reference an item: [[r] for r in references]"
+                f"references[{at}] is {kind}; each item has a list of references, which may be empty. "
+                "If every item has one reference: [[r] for r in references]"
             )
-        if not isinstance(row, Iterable):
-            raise BadInput(f"references[{at}] is {_kind(row)}; each item has a list of references, which may be empty.")
         rows.append(list(row))
     is_square = all(len(row) == n for row in rows)
     if len(rows) != n and rows and is_square:
         raise BadInput(
             f"references holds {count_noun(len(rows), 'list')} of {n}, one list for each reference (as for sacrebleu). "
-            f"Plainly wants {count_noun(n, 'list')} of {len(rows)}, one per item. Turn them: list(zip(*references))"
+            f"Pass {count_noun(n, 'list')} of {len(rows)}, one for each item: list(zip(*references))"
         )
     if len(rows) != n:
         raise BadInput(
@@ -142,7 +138,7 @@ def check_references(
     if sources is not None and is_square and looks_transposed(rows, sources):
         raise BadInput(
             f"references holds {n} lists of {n}, and references[j][i] is like sources[i]: they are in the order of "
-            "sacrebleu, one list for each reference; plainly wants one for each item. Turn them: list(zip(*references))"
+            "sacrebleu, one list for each reference. Pass one list for each item: list(zip(*references))"
         )
     return texts
 
@@ -189,7 +185,7 @@ def _explain(short: Side, long: Side) -> str:
         return (
             f"{short.unit.capitalize()} {at} of {short.name} holds U+{ord(character):04X} ({name}), which some tools "
             f"take for the end of a line: split there, {short.name} has {len(long)} lines, like {long.name}. "
-            f"Replace it by a space in {short.name} and make {long.name} again."
+            f"Replace it with a space in {short.name} and create {long.name} again."
         )
     blank = [at for at, line in enumerate(long.text, 1) if not line.strip()]
     if len(long) == len(short) + 1 and blank[-1:] == [len(long)]:
@@ -197,8 +193,8 @@ def _explain(short: Side, long: Side) -> str:
     if blank and len(long) - len(blank) == len(short):
         return (
             f"{long.name} has {count_noun(len(blank), f'blank {long.unit}')}, the first at {long.unit} {blank[0]}; "
-            f"without them it has as many as {short.name}. Make {short.name} again with a line for every item, blank "
-            "or not."
+            f"without them it has as many as {short.name}. Create {short.name} again with a line for every item, "
+            "blank or not."
         )
     if (slip := _find_slip(short.text, long.text)) is not None:
         return (

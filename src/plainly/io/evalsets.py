@@ -11,7 +11,6 @@ from plainly.core.errors import BadInput
 from plainly.core.evalset import ABSENT, EvalSet
 from plainly.io.columns import (
     Columns,
-    Roles,
     columns_in,
     find_roles,
     names,
@@ -26,7 +25,7 @@ from plainly.io.files import STDIN, PathLike, check_once, expand, label, read_li
 from plainly.io.tables import Sheet, read_table, table_format
 
 _TURN = (
-    "Each file is one reference and has a line for every item. Turn them, with FILES in the order of the items: "
+    "Each file must be one reference, with a line for every item. Transpose them, with FILES in the order of items: "
     "paste -s FILES | cut -f 1 > reference.1.txt, then cut -f 2, and so on."
 )
 
@@ -55,9 +54,9 @@ def read_evalset(
         if path in paths[:at]:
             raise BadInput(f"The references file {path} is given twice; a reference that counts twice changes scores.")
     check_once([source, *paths, groups, ids, None if isinstance(table, Sheet) else table])
-    sheet = table if isinstance(table, Sheet) else read_table(table) if table is not None else None
-    roles = find_roles(sheet, columns) if sheet is not None else None
-    if sheet is not None and roles is not None and not (roles.source or roles.references or roles.outputs):
+    sheet = table if isinstance(table, Sheet) else read_table(table) if table is not None else Sheet({}, "", ())
+    roles = find_roles(sheet, columns if table is not None else None)
+    if table is not None and not (roles.source or roles.references or roles.outputs):
         raise BadInput(
             f"{sheet.path} has no column that is recognised as source, references or output. {sheet.listing()} "
             "Rename them, or assign roles: source=COLUMN (in Python columns={'source': …})."
@@ -67,26 +66,26 @@ def read_evalset(
     if source is not None:
         sources = read_lines(source)
         first = Side(label(source), sources)
-    elif sheet is not None and roles is not None:
+    elif table is not None:
         sources = texts(sheet, roles.source) if roles.source is not None else None
         first = Side(sheet.path, len(sheet) if sources is None else sources, unit="row")
     elif parts:
         first = parts[0]
     else:
         raise BadInput("There is nothing to evaluate against. Give a file of sources, files of references or a table.")
-    if sheet is not None:
+    if table is not None:
         Side(sheet.path, len(sheet), unit="row").check(first)
     rows: Sequence[tuple[str, ...]] | None = None
     if parts:
         rows = _join_references(parts, first, has_sources=sources is not None)
-    elif sheet is not None and roles is not None and roles.references:
+    elif roles.references:
         rows = references_by_item(sheet, roles.references)
     return EvalSet.of(
         sources,
         references=rows,
-        ids=_read_names(ids, "id", first, sheet, roles),
-        groups=_read_names(groups, "group", first, sheet, roles),
-        columns={key: strings(sheet.column(key)) for key in roles.rest} if sheet is not None and roles else None,
+        ids=_read_names(ids, "id", first, sheet, roles.id),
+        groups=_read_names(groups, "group", first, sheet, roles.group),
+        columns={key: strings(sheet.column(key)) for key in roles.rest},
         name=first.name if name is None else name,
         items=len(first),
     )
@@ -135,21 +134,20 @@ def _join_references(parts: Sequence[Side], first: Side, *, has_sources: bool) -
 
 
 def _read_names(
-    path: PathLike | None, role: str, first: Side, sheet: Sheet | None, roles: Roles | None
+    path: PathLike | None, role: str, first: Side, sheet: Sheet, column: str | None
 ) -> Sequence[str] | None:
     """Return each item's id or group: from a file with one per line, or from the table's column."""
-    values: Sequence[str] | None = None
-    if path is not None:
-        if table_format(path):
-            raise BadInput(
-                f"{label(path)} is a table; ids and groups come from files with one per line, or from table=."
-            )
+    if path is None and column is None:
+        return None
+    if path is None:
+        values: Sequence[str] = names(sheet, str(column))
+    elif table_format(path):
+        raise BadInput(f"{label(path)} is a table; ids and groups come from files with one per line, or from table=.")
+    else:
         values = read_lines(path)
         Side(label(path), values).check(first)
-    elif sheet is not None and (column := getattr(roles, role)) is not None:
-        values = names(sheet, column)
-    if values is not None and role == "id":
-        check_unique(values, sheet.where if sheet is not None and path is None else lambda row: f"{path}:{row + 1}")
+    if role == "id":
+        check_unique(values, sheet.where if path is None else lambda row: f"{path}:{row + 1}")
     return values
 
 
@@ -266,6 +264,6 @@ def _distinct_names(systems: Sequence[_System]) -> list[str]:
         name = system.longer_name if counts[system.name] > 1 and system.longer_name else system.name
         if name in files:
             both = f"{files[name]} and {system.file}"
-            raise BadInput(f"Two systems would be called {name!r}: {both}. Name them apart: NAME=PATH")
+            raise BadInput(f"Two systems would be called {name!r}: {both}. Give each its own name: NAME=PATH")
         files[name] = system.file
     return list(files)

@@ -242,9 +242,9 @@ def check_encoding(start: bytes, name: str) -> None:
 
 
 def _refuse_binary(data: bytes, name: str) -> None:
-    for magic, what in _NOT_TEXT.items():
+    for magic, description in _NOT_TEXT.items():
         if data.startswith(magic):
-            raise BadInput(f"{name} is {what}.")
+            raise BadInput(f"{name} is {description}.")
 
 
 def _undecodable(data: bytes, error: UnicodeDecodeError, path: PathLike, encoding: str) -> str:
@@ -254,14 +254,14 @@ def _undecodable(data: bytes, error: UnicodeDecodeError, path: PathLike, encodin
             f"are not {encoding.upper()}. It may have been cut off: copy it again, or save it as UTF-8."
         )
     line = data.count(b"\n" if b"\n" in data else b"\r", 0, error.start) + 1
-    what = f"{label(path)}:{line}: byte 0x{data[error.start]:02x} at byte offset {error.start} is not UTF-8"
+    problem = f"{label(path)}:{line}: byte 0x{data[error.start]:02x} at byte offset {error.start} is not UTF-8"
     # A single byte at the end of ASCII text may be one last Latin-1 letter.
     is_multibyte = len(data) - error.start > 1 or not data[: error.start].isascii()
     if error.reason == "unexpected end of data" and is_multibyte:
-        return f"{what}: the file ends in the middle of a character. It may have been cut off: copy it again."
+        return f"{problem}: the file ends in the middle of a character. It may have been cut off: copy it again."
     if _looks_western(data):
-        return f"{what}; the file looks like Latin-1 or Windows-1252. {_convert(path, 'WINDOWS-1252')}"
-    return f"{what}. Find out which encoding the file is in. {_convert(path, 'ENCODING')}"
+        return f"{problem}; the file looks like Latin-1 or Windows-1252. {_convert(path, 'WINDOWS-1252')}"
+    return f"{problem}. Find out which encoding the file is in. {_convert(path, 'ENCODING')}"
 
 
 def _convert(path: PathLike, encoding: str) -> str:

@@ -11,7 +11,7 @@ import io
 import json
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -46,14 +46,13 @@ class Sheet:
     def __len__(self) -> int:
         return len(self.places)
 
-    def __getitem__(self, name: str) -> list[Any]:
-        return self.column(name)
-
-    def column(self, name: str) -> list[object]:
+    def column(self, name: str) -> list[Any]:
         """Return the values of a column, or raise an error that lists the columns that exist."""
         if name not in self.columns:
             raise BadInput(f"{self.path} has no column {name!r}.{did_you_mean(name, self.columns)} {self.listing()}")
         return self.columns[name]
+
+    __getitem__ = column
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield each row as a mapping from column name to value."""
@@ -95,8 +94,7 @@ def read_table(path: PathLike, *, format: Format | None = None) -> Sheet:
     if kind == "parquet":
         table = parse_parquet(data, label(path))
     else:
-        parse = {"csv": parse_csv, "tsv": parse_tsv, "jsonl": parse_jsonl, "json": parse_json}[kind]
-        table = parse(decode(data, path), label(path))
+        table = _PARSERS[kind](decode(data, path), label(path))
     if not table.columns:
         raise BadInput(f"{table.path} names no columns. The first row must name them, for example: source, output.")
     if not len(table):
@@ -166,10 +164,10 @@ def _quoted_rows(text: str, delimiter: str, path: str) -> Iterator[tuple[int, li
 def _collect(rows: Iterable[tuple[int, list[str]]], path: str) -> Sheet:
     rows = iter(rows)
     names = [name.strip() or f"column {at}" for at, name in enumerate(next(rows, (1, []))[1], 1)]
-    if double := [name for at, name in enumerate(names) if name in names[:at]]:
+    if duplicates := [name for at, name in enumerate(names) if name in names[:at]]:
         raise BadInput(
-            f"{path}:1: two columns are called {excerpt(double[0], most=30)}. Rename one; if the first line is data "
-            "already, write a line above it that names the columns."
+            f"{path}:1: two columns are called {excerpt(duplicates[0], most=30)}. Rename one. If the first line is "
+            "already data, write a line above it that names the columns."
         )
     width = len(names)
     table: list[list[str]] = []
@@ -225,7 +223,7 @@ def parse_records(
         else:
             records.append(record)
             places.append(number)
-    return Sheet(_columns(records, names), path, places, "line"), faults
+    return Sheet(columns_of(records, names), path, places, "line"), faults
 
 
 def _parse_record(line: str | None) -> dict[str, object] | str:
@@ -261,7 +259,7 @@ def parse_json(text: str, path: str) -> Sheet:
                     f"{path}, item {at}: this is {_json_kind(record)}, not an object. "
                     'Write each row as an object: [{"source": "…", "output": "…"}, …]'
                 )
-        return Sheet(_columns(value), path, range(1, len(value) + 1), "item")
+        return Sheet(columns_of(value), path, range(1, len(value) + 1), "item")
     if isinstance(value, dict) and value and all(isinstance(column, list) for column in value.values()):
         first, length = next((name, len(column)) for name, column in value.items())
         for name, column in value.items():
@@ -273,6 +271,9 @@ def parse_json(text: str, path: str) -> Sheet:
         f"{path} contains {_json_kind(value)} that is not a table. Write a list of objects, one for each row "
         "(pandas: to_json(path, orient='records')), or an object with a list for each column."
     )
+
+
+_PARSERS = {"csv": parse_csv, "tsv": parse_tsv, "jsonl": parse_jsonl, "json": parse_json}
 
 
 def parse_parquet(data: bytes, path: str) -> Sheet:
@@ -346,12 +347,10 @@ def _values(column: Any) -> list[object]:
     """Return a column's values; bytes where a text is not UTF-8, so that only its row is rejected."""
     with suppress(UnicodeDecodeError):
         return list(column.to_pylist())
-    values: list[object] = []
-    for item in column:
-        try:
-            values.append(item.as_py())
-        except UnicodeDecodeError:
-            values.append(b"not UTF-8")
+    values: list[object] = [b"not UTF-8"] * len(column)
+    for row, item in enumerate(column):
+        with suppress(UnicodeDecodeError):
+            values[row] = item.as_py()
     return values
 
 
@@ -363,10 +362,10 @@ def import_pyarrow(feature: str = "Parquet") -> Any:
     return pyarrow
 
 
-def _columns(records: Sequence[dict[str, object]], names: Iterable[str] | None = None) -> dict[str, list[object]]:
-    if names is None:
-        names = dict.fromkeys(name for record in records for name in record)
-    return {name: [record.get(name) for record in records] for name in names}
+def columns_of(records: Sequence[Mapping[str, object]], names: Iterable[str] | None = None) -> dict[str, list[object]]:
+    """Return the columns of records: those named, or all that occur; None where a record has no value."""
+    names = dict.fromkeys(chain.from_iterable(records)) if names is None else names
+    return {str(name): [record.get(name) for record in records] for name in names}
 
 
 def excerpt(value: object, *, most: int = 50) -> str:

@@ -28,7 +28,7 @@ from plainly.io.columns import (
 from plainly.io.consistency import check_references, match_ids
 from plainly.io.evalsets import Spec, parse_spec, read_evalset, read_outputs
 from plainly.io.files import STDIN
-from plainly.io.tables import Sheet, read_table, table_format
+from plainly.io.tables import Sheet, columns_of, read_table, table_format
 from plainly.text.languages import detection
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def read_texts(
     """Check what a caller passed and return it as ``Texts``; every public function that takes texts calls this.
 
     ``data`` is an evaluation set, a frame, or texts that were read before. One list of outputs without a name is the
-    system "". ``columns`` assigns roles to the columns of a frame whose names do not tell: ``{"source": "complex"}``.
+    system "". ``columns`` assigns roles to columns of a frame whose names do not show them: ``{"source": "complex"}``.
     ``language`` is a code ("de"), or "auto" to detect it. ``incomplete`` says what happens to items for which a system
     has no output (None in a list, or an id missing from a frame): an error, an empty output, or "skip", which scores
     the system on the items that it has. ``unit`` joins or divides the texts into documents, paragraphs or sentences.
@@ -185,7 +185,7 @@ def _read_wide(path: str, columns: Columns | None) -> Sheet:
 def _check_columns(sheets: Sequence[Sheet], columns: Columns | None) -> None:
     """Raise unless every column that the user chose is in one of the tables."""
     if columns and not sheets:
-        raise BadInput(f"{listed(list(columns))}: columns are chosen in tables, and none of the files is one.")
+        raise BadInput(f"{listed(list(columns))}: only tables have columns, and none of the files is a table.")
     for role, choice in (columns or {}).items():
         if not any(columns_in(sheet, {role: choice}) for sheet in sheets):
             for name in listed_columns(choice):
@@ -194,16 +194,11 @@ def _check_columns(sheets: Sequence[Sheet], columns: Columns | None) -> None:
 
 def _note_columns(sheet: Sheet, roles: Roles, columns: Columns | None) -> list[Note]:
     """Return a note on columns that were recognised by another name than that of their role."""
-    by_role: dict[str, list[str | None]] = {
-        "source": [roles.source],
-        "id": [roles.id],
-        "output": [*roles.outputs.values()],
-    }
     choice = columns_in(sheet, columns)
+    pairs = [("source", roles.source), ("id", roles.id), *(("output", name) for name in roles.outputs.values())]
     usual = [
         f"{name!r} as {role}"
-        for role, names in by_role.items()
-        for name in names
+        for role, name in pairs
         if name is not None and role not in choice and not name.strip().casefold().startswith(role)
     ]
     return [Note(f"{sheet.path}: took {listed(usual)}.", code="columns")] if usual else []
@@ -239,11 +234,9 @@ def _from_lists(
     incomplete: Incomplete,
 ) -> Texts:
     if evalset is not None and not isinstance(evalset, EvalSet):
-        raise BadInput(f"evalset= is an evaluation set (plainly.load, plainly.EvalSet.of), not {evalset!r:.60}.")
+        raise BadInput(f"evalset= must be an evaluation set (plainly.load, plainly.EvalSet.of), not {evalset!r:.60}.")
     if outputs is None or (isinstance(outputs, Mapping) and not outputs):
         raise BadInput("No outputs were given: outputs=[…] or outputs={'A': […], 'B': […]}.")
-    if isinstance(outputs, str):
-        raise BadInput("outputs is a list of texts (or a mapping from system to such a list), not one text.")
     systems: Outputs = outputs if isinstance(outputs, Mapping) else {"": outputs}
     systems = {
         str(name): _strings(lines, f"outputs[{name!r}]" if name else "outputs", incomplete)
@@ -256,13 +249,13 @@ def _from_lists(
         return Texts(evalset, systems, notes)
     sources = None if sources is None else _strings(sources, "sources")
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
-    if references is not None and (isinstance(references, (str, bytes)) or not hasattr(references, "__len__")):
-        raise BadInput(f"references is a list with the references of each item, not {type(references).__name__}.")
-    rows = check_references(references, n, sources=sources) if references is not None else None
+    if references is not None:
+        _check_list("references", references, "with the references of each item")
+        references = check_references(references, n, sources=sources)
     for name, values in (("ids", ids), ("groups", groups)):
-        if values is not None and (isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__")):
-            raise BadInput(f"{name}= is a list with one value for each item, not {type(values).__name__}.")
-    return Texts(EvalSet.of(sources, references=rows, groups=groups, ids=ids, items=n), systems, notes)
+        if values is not None:
+            _check_list(f"{name}=", values, "with one value for each item")
+    return Texts(EvalSet.of(sources, references=references, groups=groups, ids=ids, items=n), systems, notes)
 
 
 def absence_notes(outputs: Outputs, *, as_empty: bool = False) -> tuple[Note, ...]:
@@ -292,10 +285,14 @@ def sheet_of(data: Any) -> Sheet:
     return Sheet(columns, _FRAME, range(1, max(lengths, default=0) + 1), "row")
 
 
+def _check_list(name: str, values: object, content: str) -> None:
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
+        raise BadInput(f"{name} must be a list {content}, not {type(values).__name__}.")
+
+
 def _strings(values: Any, where: str, incomplete: Incomplete = "refuse") -> Sequence[str]:
-    """Return a list of texts, or raise an error that names the first item which is not text."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
-        raise BadInput(f"{where} is a list of texts, not {type(values).__name__}.")
+    """Return a list of texts, or raise an error that names the first item that is not text."""
+    _check_list(where, values, "of texts")
     texts = values if isinstance(values, (list, tuple)) else list(values)  # a pandas or polars column, an array
     if set(map(type, texts)) <= {str}:
         return texts
@@ -330,11 +327,10 @@ def _from_sheet(
 def _complete(texts: Texts, incomplete: Incomplete) -> Texts:
     """Return the texts with a note on each system that lacks items, and empty outputs for them if so chosen."""
     as_empty = incomplete == "empty"
-    outputs = texts.outputs
-    if as_empty:
-        outputs = {system: tuple(map(str, lines)) for system, lines in outputs.items()}
-    notes = absence_notes(texts.outputs, as_empty=as_empty)
-    return replace(texts, outputs=outputs, notes=(*texts.notes, *notes))
+    notes = (*texts.notes, *absence_notes(texts.outputs, as_empty=as_empty))
+    if not as_empty:
+        return replace(texts, notes=notes)
+    return replace(texts, outputs={name: tuple(map(str, lines)) for name, lines in texts.outputs.items()}, notes=notes)
 
 
 def _columns(data: Any) -> dict[str, list[object]] | None:
@@ -346,8 +342,7 @@ def _columns(data: Any) -> dict[str, list[object]] | None:
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
         if not all(isinstance(record, Mapping) for record in data):
             return None
-        record_names = dict.fromkeys(name for record in data for name in record)
-        return {str(name): [record.get(name) for record in data] for name in record_names}
+        return columns_of(data)
     if hasattr(data, "to_pydict"):  # Arrow
         return dict(data.to_pydict())
     if hasattr(data, "column_names") and hasattr(data, "features"):  # Hugging Face

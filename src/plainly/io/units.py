@@ -6,6 +6,7 @@ text are a group, so that intervals are drawn over whole texts.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Literal, get_args
 
 import numpy as np
@@ -16,7 +17,7 @@ from plainly.core.formatting import count_noun
 from plainly.core.result import Note
 from plainly.io.texts import Texts
 from plainly.text import sentences as boundaries
-from plainly.text.sentence_alignment import Alignment, PlacedSentence, align, sentences_of
+from plainly.text.sentence_alignment import PlacedSentence, align, sentences_of
 
 Unit = Literal["document", "paragraph", "sentence"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
@@ -50,7 +51,7 @@ def _join(inputs: Texts) -> Texts:
         for name, values in evalset.columns.items()
         if all(len({values[item] for item in items}) == 1 for items in members.values())
     }
-    joined = EvalSet.of(
+    documents = EvalSet.of(
         [_join_texts([evalset.sources[item] for item in items]) for items in members.values()],
         references=references or None,
         ids=list(members),
@@ -61,8 +62,8 @@ def _join(inputs: Texts) -> Texts:
         system: tuple(_join_texts([lines[item] for item in items]) for items in members.values())
         for system, lines in inputs.outputs.items()
     }
-    note = Note(f"{len(evalset)} sentences were joined into {count_noun(len(joined), 'document')}.", code="unit")
-    return Texts(joined, outputs, (*inputs.notes, note))
+    note = Note(f"{len(evalset)} sentences were joined into {count_noun(len(documents), 'document')}.", code="unit")
+    return Texts(documents, outputs, (*inputs.notes, note))
 
 
 def _join_texts(texts: Sequence[str]) -> str:
@@ -89,15 +90,16 @@ def _divide(inputs: Texts, unit: str) -> Texts:
     notes = list(inputs.notes)
     outputs: dict[str, tuple[str, ...]] = {}
     for system, texts in inputs.outputs.items():
-        outputs[system], added = _match(sources, spans, texts)
-        if added:
+        matches = [_match(*entry) for entry in zip(sources, spans, texts, strict=True)]
+        outputs[system] = tuple(chain.from_iterable(counterparts for counterparts, _ in matches))
+        if added := sum(added for _, added in matches):
             message = (
                 f"{system or 'The system'} wrote {count_noun(added, 'sentence')} that match no {unit} of the source"
             )
             notes.append(Note(f"{message}; they are not scored.", "warning", "unmatched", where=system))
-    divided = EvalSet.of(
+    result = EvalSet.of(
         pieces,
-        references=_match_references(evalset, sources, spans),
+        references=_match_references(evalset, sources, spans) if evalset.references else None,
         ids=[
             f"{evalset.ids[item]}-{number}" for item, parts in enumerate(spans) for number in range(1, len(parts) + 1)
         ],
@@ -105,14 +107,14 @@ def _divide(inputs: Texts, unit: str) -> Texts:
         columns={name: [values[item] for item in owners] for name, values in evalset.columns.items()},
         name=evalset.name,
     )
-    if divided.references and not all(divided.references):
-        items = np.flatnonzero(divided.reference_counts)
-        missing = count_noun(len(divided) - len(items), unit)
+    if result.references and not all(result.references):
+        items = np.flatnonzero(result.reference_counts)
+        missing = count_noun(len(result) - len(items), unit)
         message = f"{missing} of the sources without a counterpart in the references: left out."
         notes.append(Note(message, "warning", "unmatched"))
         outputs = {system: tuple(texts[item] for item in items) for system, texts in outputs.items()}
-        divided = divided[items]
-    return Texts(divided, outputs, tuple(notes))
+        result = result[items]
+    return Texts(result, outputs, tuple(notes))
 
 
 def _spans(text: str, sentences: Sequence[PlacedSentence], unit: str) -> list[Span]:
@@ -127,34 +129,23 @@ def _spans(text: str, sentences: Sequence[PlacedSentence], unit: str) -> list[Sp
     return list(zip(starts, [*starts[1:], len(sentences)], strict=True)) if sentences else []
 
 
-def _match(
-    sources: Sequence[tuple[PlacedSentence, ...]], spans: Sequence[list[Span]], texts: Sequence[str]
-) -> tuple[tuple[str, ...], int]:
-    """Return the output for every part of every source, and the number of its sentences that match none."""
-    pieces: list[str] = []
-    added = 0
-    for source, parts, text in zip(sources, spans, texts, strict=True):
-        if isinstance(text, Absent):
-            pieces += [ABSENT] * len(parts)
-            continue
-        alignment = align(source, sentences_of(text), encoder=False)
-        added += alignment.counts()["added"]
-        pieces += [_counterpart(alignment, range(*part)) for part in parts]
-    return tuple(pieces), added
-
-
-def _counterpart(alignment: Alignment, part: range) -> str:
-    places = {j for link in alignment.links if set(part) & set(link.source) for j in link.output}
-    return " ".join(alignment.output[j].text for j in sorted(places))
+def _match(source: Sequence[PlacedSentence], spans: Sequence[Span], text: str) -> tuple[list[str], int]:
+    """Return what a text has for each part of its source, and the number of its sentences that match none."""
+    if isinstance(text, Absent):
+        return [ABSENT] * len(spans), 0
+    alignment = align(source, sentences_of(text), encoder=False)
+    counterparts = []
+    for span in spans:
+        places = {j for link in alignment.links if {*range(*span)} & {*link.source} for j in link.output}
+        counterparts.append(" ".join(alignment.output[j].text for j in sorted(places)))
+    return counterparts, alignment.counts()["added"]
 
 
 def _match_references(
-    evalset: EvalSet, sources: Sequence[tuple[PlacedSentence, ...]], spans: Sequence[list[Span]]
-) -> list[tuple[str, ...]] | None:
-    if not evalset.references:
-        return None
+    evalset: EvalSet, sources: Sequence[Sequence[PlacedSentence]], spans: Sequence[list[Span]]
+) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for source, parts, references in zip(sources, spans, evalset.references, strict=True):
-        alignments = [align(source, sentences_of(text), encoder=False) for text in references]
-        rows += (tuple(_counterpart(alignment, range(*part)) for alignment in alignments) for part in parts)
+        by_reference = [_match(source, parts, text)[0] for text in references]
+        rows += [tuple(counterparts[part] for counterparts in by_reference) for part in range(len(parts))]
     return rows

@@ -199,7 +199,7 @@ def iterate_ratings(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[in
             if not _is_missing(cell) and not _is_number(cell):
                 where = f"{table.where(row)}, column {column!r}"
                 raise BadInput(f"{where}: {cell!r} is not a number. Leave the cell empty if there is no rating.")
-            value = math.nan if _is_missing(cell) else float(cell)  # type: ignore[arg-type]
+            value = math.nan if _is_missing(cell) else float(cell)
             key = (systems[row], items[row], raters[row] if raters else rater, dimension or dimensions[row])
             if key in keys:
                 raise BadInput(

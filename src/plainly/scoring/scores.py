@@ -401,7 +401,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     @cached_property
     def reference_systems(self) -> tuple[str, ...]:
         """Systems that are references and score against themselves, as far as the texts are at hand."""
-        from plainly.io.faults.checks import reference_systems
+        from plainly.io.faults.corpus_faults import reference_systems
 
         return tuple(reference_systems(self.evalset, self.outputs or {}))
 

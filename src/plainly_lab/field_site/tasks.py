@@ -19,7 +19,7 @@ from plainly.core.evalset import EvalSet
 from plainly.core.files import read_shipped, write_whole
 from plainly.core.progress import Tell
 from plainly.core.sampling import Sampling
-from plainly.io.faults.checks import reference_systems
+from plainly.io.faults.corpus_faults import reference_systems
 from plainly.learned import encoder
 from plainly.people import read_ratings
 from plainly.people.correlations import correlate_metrics, score_units

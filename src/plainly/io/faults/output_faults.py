@@ -8,8 +8,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
+
+from plainly.core.files import read_shipped
 
 # A description of each fault for the doctor and the gate; what to do about it is in codes.toml.
 SEEN = {
@@ -144,51 +147,8 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"mt|no|nos|op|plc|pp|prof|rev|sq|sr|st|vol|vs)\b)\w\w+ ?\. +(?-i:[a-z]+(?![A-Za-z.]))",
     ),
 }
-# A text without any of these matches no pattern of the code, and need not be searched.
-_SIGNS: dict[str, tuple[str, ...]] = {
-    "preamble": (
-        "here", "below", "this is", "sure", "certainly", "of course", "absolutely", "gladly", "happy", "glad",
-        "pleased", "great", ":", "i've", "i have", "i simpl", "i rewr", "i rephr", "words", "terms", "english",
-        "language",
-    ),
-    "sign-off": (
-        "hope", "let me", "feel free", "hesitate", "would you", "do you", "should i", "anything", "can i", "note",
-        "count", "level", "flesch", " words)", "this version", "this sentence", "this text", "this simpl",
-    ),
-    "refusal": (
-        "i'm", "i’m", "i am", "as a", "sorry", "apolog", "i can", "i could", "i won", "i do", "please", "could you",
-        "you did", "you have", "no text", "no sentence", "no input", "no source", "without any", "already",
-        "cannot be", "can't be", "against my",
-    ),
-    "markdown": (
-        "*", "__", "#", "`", "- ", "•", "](", "> ", "|", "---",
-    ),
-    "wrapper": (
-        "{", "[", "<",
-    ),
-    "prompt-leak": (
-        ":", "simplify", "rewrite", "rephrase", "paraphrase", "###", "<", "[", "your task", "you are", "use short",
-        "use simpl", "use plain", "keep the", "do not add",
-    ),
-    "broken": (
-        "the", "a ", "an ", ". ", "of of", "to to", "and and", "for for", "with with", "was was", "are are",
-        "from from", "by by",
-    ),
-    "several-answers": (
-        "option", "version", "alternativ", "answer", "candidate", "variant", "simplification", "another", "\n", "(or",
-        " or,",
-    ),
-}  # fmt: skip
-_NEVER_LAST = """
-a an the and or but nor of to from with without into onto upon between among during than because although though while
-whereas if unless until since whose which who that this these my your his its our their is are was were be been being
-has have had having will would shall should can could may might must very such as at by for not
-""".split()  # noqa: SIM905
-# Keys of JSON in which an answer may be wrapped, the likeliest first.
-_ANSWER_KEYS = (
-    "simplified", "simplification", "simplified_text", "simplified_sentence", "simple", "output", "answer", "result",
-    "response", "text", "sentence", "content", "rewritten",
-)  # fmt: skip
+# Words that a text must contain to match a pattern, words that end no sentence, and keys of JSON with the answer.
+_WORDS = read_shipped(__file__, "words.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +181,7 @@ def patterns(code: str) -> tuple[re.Pattern[str], ...]:
 def _match_patterns(source: str, output: str, code: str) -> tuple[int, int] | None:
     """Return where an output matches a pattern of a code that its source does not match."""
     lower = output.lower()
-    if any(sign in lower for sign in _SIGNS[code]):  # fast, and false for almost all texts
+    if any(sign in lower for sign in _WORDS["signs"][code]):  # fast, and false for almost all texts
         for pattern in patterns(code):
             match = pattern.search(output)
             if match and not pattern.search(source):
@@ -302,7 +262,7 @@ def ends(text: str) -> bool:
 
 def _stops_short(source: str, text: str, last: str) -> bool:
     """Return whether a text ends far short of its source, on a small word, in a word, or where the source goes on."""
-    if last.lower() in _NEVER_LAST or len(text.split()) < _SHORT * len(source.split()):
+    if last.lower() in _WORDS["never_last"] or len(text.split()) < _SHORT * len(source.split()):
         return True
     words = {word.lower() for word in source.split()}
     if last.lower() not in words and any(word.startswith(last.lower()) for word in words if len(last) < len(word) - 1):
@@ -353,10 +313,10 @@ def repair(output: str, *, source: str = "") -> tuple[str, list[Fault]]:
     for _ in range(6):  # One wrapper may contain another.
         before = output
         for code, repair in _REPAIRS.items():
-            fault = next((fault for fault in faults(source, output) if fault.code == code), None)
-            if fault is not None and (after := repair(output)) not in ("", output):
-                removed.append(fault)
-                output = after
+            for fault in faults(source, output):
+                if fault.code == code and (after := repair(output)) not in ("", output):
+                    removed.append(fault)
+                    output = after
         if output == before:
             break
     return output, removed
@@ -389,26 +349,21 @@ def _remove_markdown(output: str) -> str:
 def _unwrap(output: str) -> str:
     text = output.strip()
     if text[0] in "{[":
-        answer = _find_answer(text)
-        return answer if answer is not None else output
+        return _find_answer(text)
     if _QUOTED.get(text[0]) == text[-1]:
         return text[1:-1].strip()
     return re.sub(r"</?\w+\b[^>\n]{0,40}/?>|<\?xml[^>]*>", " ", text).strip()
 
 
-def _find_answer(text: str) -> str | None:
-    """Return the answer in JSON: the text under a usual key, or the only text."""
-    try:
+def _find_answer(text: str) -> str:
+    """Return the answer in JSON: the text under a usual key, or the only text; "" if there is none."""
+    with suppress(ValueError):
         value = json.loads(text)
-    except ValueError:
-        return None
-    if isinstance(value, dict):
-        for name in _ANSWER_KEYS:
-            if isinstance(value.get(name), str):
-                return str(value[name])
-        value = list(value.values())
-    strings = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-    return strings[0] if len(strings) == 1 else None
+        entries = value if isinstance(value, dict) else dict(enumerate(value))
+        texts = {key: entry for key, entry in entries.items() if isinstance(entry, str)}
+        answers = [texts[key] for key in _WORDS["answer_keys"] if key in texts][:1] or list(texts.values())
+        return answers[0] if len(answers) == 1 else ""
+    return ""
 
 
 _REPAIRS: dict[str, Callable[[str], str]] = {

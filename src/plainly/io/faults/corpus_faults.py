@@ -1,8 +1,8 @@
-"""The checks of a set and its outputs, each registered under its code; what to do about a fault is in codes.toml.
+"""Faults of a set and all its outputs: checks, each registered under its code; codes.toml says what to do about them.
 
-They find texts that do not belong to their source, that are empty, double, cut off or copied, what language models put
-around an answer, texts and metrics of another language, and differences in how texts are written. ``Subject`` is what
-they look at: a set, its outputs, and statistics of each of its collections of texts, computed once.
+They find texts that do not belong to their source, that are empty, repeated, cut off or copied, what language models
+put around an answer, texts and metrics of another language, and differences in how texts are written. ``Subject`` is
+what they look at: a set, its outputs, and statistics of each of its collections of texts, computed once.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 
 from plainly.core import registry
 from plainly.core.evalset import Absent, EvalSet
@@ -50,12 +51,9 @@ _TWICE = re.compile(
 )
 _TWICE_MARKS = ("&amp;", "& ", "- l", "- r", "- L", "- R", "@ - @", " n ' t")
 _TOKENISED, _PLAIN = 0.8, 0.2
-_BRACKETS = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
-_ENTITIES = re.compile(r"&(?:quot|apos|amp|lt|gt|nbsp|#\d{2,4});", re.IGNORECASE)
 # UTF-8 read as Latin-1 or Windows-1252: a lead byte as Ã, Â, â€ … and then a continuation byte; or the mark of loss.
-_MOJIBAKE = re.compile(
-    "[ÃÂ][\u0080-\u00bf‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|â€[\u0080-\u00bf‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]|[ÐÑ][\u0080-\u00bf][ÐÑ]|ï»¿|\ufffd"
-)
+_CONTINUATION = "[\u0080-\u00bf‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"
+_MOJIBAKE = f"(?:[ÃÂ]|â€){_CONTINUATION}|[ÐÑ][\u0080-\u00bf][ÐÑ]|ï»¿|\ufffd"
 
 
 @dataclass(frozen=True)
@@ -90,28 +88,28 @@ class Collection:
         return detect_all(self.lines)
 
     def matching(self, pattern: re.Pattern[str]) -> list[int]:
-        """Return the positions of the texts that match a pattern; fast if none does."""
+        """Return the indices of the texts that match a pattern; fast if none does."""
         if not pattern.search(self.text):
             return []
-        return [place for place, line in enumerate(self.lines) if pattern.search(line)]
+        return [index for index, line in enumerate(self.lines) if pattern.search(line)]
 
-    def ids(self, places: Sequence[int]) -> tuple[str, ...]:
-        """Return the ids of the items of the texts at these places."""
-        items = dict.fromkeys(self.owners[place] for place in places)
+    def ids(self, indices: Sequence[int]) -> tuple[str, ...]:
+        """Return the ids of the items of the texts at these indices."""
+        items = dict.fromkeys(self.owners[index] for index in indices)
         return tuple(self.names[item] for item in list(items)[:_MOST_IDS])
 
-    def items(self, places: Sequence[int]) -> str:
+    def items(self, indices: Sequence[int]) -> str:
         """Return these ids in words, for a message."""
-        return some(self.ids(places), len(places))
+        return name_items(self.ids(indices), len(indices))
 
     def copies(self, sources: Sequence[str]) -> list[int]:
-        """Return the positions of the texts that are the source of their item, word for word."""
+        """Return the indices of the texts that are the source of their item, word for word, without blank ones."""
         pairs = enumerate(zip(self.lines, self.owners, strict=True))
-        return [place for place, (line, owner) in pairs if line.split() == sources[owner].split()]
+        return [index for index, (line, owner) in pairs if line.strip() and line.split() == sources[owner].split()]
 
-    def warning(self, message: str, places: Sequence[int]) -> Note:
-        """Return a warning about the texts at these places."""
-        return warning(f"{self.name}: {message}", where=self.name, ids=self.ids(places))
+    def warning(self, message: str, indices: Sequence[int]) -> Note:
+        """Return a warning about the texts at these indices."""
+        return warning(f"{self.name}: {message}", where=self.name, ids=self.ids(indices))
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,6 @@ class Subject:
     language: str | None
     quick: bool
     published_references: Callable[[EvalSet], Mapping[str, int]]
-    faults: dict[str, dict[str, dict[int, Fault]]] = field(default_factory=dict)  # by system, code and place
 
     @cached_property
     def sample(self) -> tuple[int, ...]:
@@ -160,6 +157,30 @@ class Subject:
     @cached_property
     def systems(self) -> dict[str, Collection]:
         return {name: self._texts(name or UNNAMED, texts) for name, texts in self.outputs.items()}
+
+    @cached_property
+    def faults(self) -> dict[str, dict[str, dict[int, Fault]]]:
+        """The faults of outputs by the name of their collection, code and index; ``quick`` looks at some outputs."""
+        faults: dict[str, dict[str, dict[int, Fault]]] = {}
+        most = max(_QUICK // max(len(self.systems), 1), 1)
+        for texts in self.systems.values():
+            by_code = faults[texts.name] = defaultdict(dict)
+            step = max(math.ceil(len(texts.lines) / most), 1) if self.quick else 1
+            for index in range(0, len(texts.lines), step):
+                for fault in output_faults.faults(self.evalset.sources[texts.owners[index]], texts.lines[index]):
+                    by_code[fault.code].setdefault(index, fault)
+        return faults
+
+    @cached_property
+    def source_index(self) -> _Index:
+        """The rare words of the sources."""
+        return _Index(self.sources)
+
+    @cached_property
+    def has_transposed_references(self) -> bool:
+        """Whether most references are paired with the wrong source."""
+        comparable = sum(len(self.source_index.rare(line)) >= _SHARED for line in self.references.lines)
+        return len(_find_misfits(self, self.references)) > 0.4 * comparable
 
     @property
     def of_set(self) -> Collection | None:
@@ -200,8 +221,8 @@ def warning(message: str, *, where: str = "", ids: tuple[str, ...] = ()) -> Note
     return Note(message, kind="warning", where=where, ids=ids)
 
 
-def some(ids: Sequence[str], count: int) -> str:
-    """Return items in words: at most three ids, and how many more there are."""
+def name_items(ids: Sequence[str], count: int) -> str:
+    """Name items in a message: at most three ids, and how many more there are."""
     more = f" and {count - 3} more" if count > 3 else ""
     return f"item{'s' if count > 1 else ''} {', '.join(ids[:3])}{more}"
 
@@ -209,38 +230,23 @@ def some(ids: Sequence[str], count: int) -> str:
 @check("misaligned")
 def misaligned(subject: Subject) -> Iterator[Note]:
     for texts in (subject.references, *subject.systems.values()):
-        is_transposed = texts is subject.references and _has_transposed_references(subject)
-        misfits = {} if is_transposed else _find_misfits(subject, texts)
-        if misfits:
-            places = list(misfits)
-            shift, times = Counter(fits - texts.owners[place] for place, fits in misfits.items()).most_common(1)[0]
+        if texts is subject.references and subject.has_transposed_references:
+            continue
+        if misfits := _find_misfits(subject, texts):
+            indices = list(misfits)
+            shift, times = Counter(fits - texts.owners[index] for index, fits in misfits.items()).most_common(1)[0]
             is_shifted = times > max(3, len(misfits) / 2)
             mostly = f", mostly {abs(shift)} {'later' if shift > 0 else 'earlier'}" if is_shifted else ""
-            better = f"{texts.items(places)} {'fits' if len(places) == 1 else 'fit'} another source better{mostly}"
-            example = subject.evalset.ids[misfits[places[0]]]
-            yield texts.warning(f"{better}; the first fits that of item {example}.", places)
+            better = f"{texts.items(indices)} {'fits' if len(indices) == 1 else 'fit'} another source better{mostly}"
+            example = subject.evalset.ids[misfits[indices[0]]]
+            yield texts.warning(f"{better}; the first fits that of item {example}.", indices)
 
 
 @check("transposed-references")
 def transposed_references(subject: Subject) -> Iterator[Note]:
-    if _has_transposed_references(subject):
+    if subject.has_transposed_references:
         message = "Most references share their words with the sources of other items, not with their own."
         yield warning(message, where="the references")
-
-
-def _has_transposed_references(subject: Subject) -> bool:
-    """Return whether most references are paired with the wrong source."""
-
-    def build(_: object) -> bool:
-        index, lines = _index_sources(subject), subject.references.lines
-        comparable = sum(len(index.rare(line)) >= _SHARED for line in lines)
-        return len(_find_misfits(subject, subject.references)) > 0.4 * comparable
-
-    return subject.evalset.prepare(("doctor: transposed", subject.quick), build)
-
-
-def _index_sources(subject: Subject) -> _Index:
-    return subject.evalset.prepare(("doctor: rare words", subject.quick), lambda _: _Index(subject.sources))
 
 
 class _Index:
@@ -251,66 +257,60 @@ class _Index:
             item: frozenset(_WORD.findall(source.lower()))
             for source, item in zip(sources.lines, sources.owners, strict=True)
         }
-        self.places: dict[str, list[int]] = defaultdict(list)
+        self.items: dict[str, list[int]] = defaultdict(list)
         for item, words in self.words.items():
             for word in words:
-                self.places[word].append(item)
+                self.items[word].append(item)
 
     def rare(self, text: str) -> dict[str, float]:
         """Return the text's words that are in few sources, with their weights (inverse document frequency)."""
         n = len(self.words)
         limit = max(2, min(_COMMON, n // 10))
         return {
-            word: math.log((n + 1) / len(self.places[word]))
+            word: math.log((n + 1) / len(self.items[word]))
             for word in set(_WORD.findall(text.lower()))
-            if word in self.places and len(self.places[word]) <= limit
+            if word in self.items and len(self.items[word]) <= limit
         }
 
 
 def _find_misfits(subject: Subject, texts: Collection) -> dict[int, int]:
-    """Return the places of texts that fit another item's source better, with that item."""
-    index = _index_sources(subject)
+    """Return the indices of texts that fit another item's source better, with that item."""
+    sources = subject.source_index
     misfits = {}
-    for place, (line, item) in enumerate(zip(texts.lines, texts.owners, strict=True)):
-        rare = index.rare(line)
+    for index, (line, item) in enumerate(zip(texts.lines, texts.owners, strict=True)):
+        rare = sources.rare(line)
         total = sum(rare.values())
-        if len(rare) < _SHARED:
-            continue
-        own = sum(weight for word, weight in rare.items() if word in index.words[item])
-        if own > _OWN * total:
+        own = sum(weight for word, weight in rare.items() if word in sources.words[item])
+        if len(rare) < _SHARED or own > _OWN * total:
             continue
         weights: dict[int, float] = defaultdict(float)
         shared: Counter[int] = Counter()
         for word, weight in rare.items():
-            for other in index.places[word]:
+            for other in sources.items[word]:
                 weights[other] += weight
                 shared[other] += 1
         best = max(weights, key=lambda other: weights[other])
         if weights[best] >= _OTHER * total and shared[best] >= _SHARED:
-            misfits[place] = best
+            misfits[index] = best
     return misfits
 
 
 @check("duplicate-items")
 def duplicate_items(subject: Subject) -> Iterator[Note]:
     first: dict[str, int] = {}
-    double = []
-    for place, source in enumerate(subject.sources.lines):
-        if source.strip() and first.setdefault(source, place) != place:
-            double.append(place)
-    groups = subject.evalset.groups
-    if groups is not None:
-        lines, owners = subject.sources.lines, subject.sources.owners
-        double = [place for place in double if groups[owners[place]] != groups[owners[first[lines[place]]]]]
-    if double:
-        yield warning(f"Repeated sources: {subject.sources.items(double)}.", ids=subject.sources.ids(double))
+    sources, groups = subject.sources, subject.evalset.groups or range(len(subject.evalset))
+    repeated = [
+        index
+        for index, source in enumerate(sources.lines)
+        if source.strip() and groups[sources.owners[first.setdefault(source, index)]] != groups[sources.owners[index]]
+    ]
+    if repeated:
+        yield warning(f"Repeated sources: {sources.items(repeated)}.", ids=sources.ids(repeated))
 
 
 @check("reference-is-source")
 def reference_is_source(subject: Subject) -> Iterator[Note]:
     references = subject.references
-    if not references.lines or not subject.sources.lines:
-        return
     same = references.copies(subject.evalset.sources)
     if len(same) > 0.5 * len(references.lines):
         message = f"{len(same)} of {len(references.lines)} references are the source, word for word."
@@ -320,7 +320,7 @@ def reference_is_source(subject: Subject) -> Iterator[Note]:
 @check("empty-outputs")
 def empty_outputs(subject: Subject) -> Iterator[Note]:
     for texts in subject.systems.values():
-        empty = [place for place, line in enumerate(texts.lines) if not line.strip() and not isinstance(line, Absent)]
+        empty = [index for index, line in enumerate(texts.lines) if not line.strip() and not isinstance(line, Absent)]
         if empty:
             yield texts.warning(f"empty for {texts.items(empty)}.", empty)
 
@@ -334,9 +334,9 @@ def empty_references(subject: Subject) -> Iterator[Note]:
     fewer = [i for i in subject.sample if counts[i] < most]
     if fewer:
         bare = sum(int(counts[i] == 0) for i in fewer)
-        ids = tuple(subject.evalset.ids[i] for i in fewer[:20])
+        ids = tuple(subject.evalset.ids[i] for i in fewer[:_MOST_IDS])
         none = f", {bare} of them none" if bare else ""
-        message = f"Fewer than {most} references{none}: {some(ids, len(fewer))}."
+        message = f"Fewer than {most} references{none}: {name_items(ids, len(fewer))}."
         yield warning(message, where=subject.references.name, ids=ids)
 
 
@@ -355,30 +355,30 @@ def fewer_references(subject: Subject) -> Iterator[Note]:
 @check("truncated")
 def truncated(subject: Subject) -> Iterator[Note]:
     for texts in subject.systems.values():
-        cut, whole = cut_off(subject, texts)
+        cut, complete = _find_cut_off(subject, texts)
         if cut:
-            message = f"{len(cut)} of {whole} outputs do not end where a sentence ends; the first is item "
+            message = f"{len(cut)} of {complete} outputs do not end where a sentence ends; the first is item "
             yield texts.warning(f"{message}{texts.ids(cut)[0]}, “…{texts.lines[cut[0]][-25:]}”.", cut)
 
 
-def cut_off(subject: Subject, texts: Collection) -> tuple[list[int], int]:
-    """Return the places of outputs that stop short, unlike their sources, if they are many; and of how many."""
+def _find_cut_off(subject: Subject, texts: Collection) -> tuple[list[int], int]:
+    """Return the indices of outputs that stop short, if they are many, and the number of outputs compared."""
     sources = subject.evalset.sources
     whole = [
-        place
-        for place, (line, owner) in enumerate(zip(texts.lines, texts.owners, strict=True))
+        index
+        for index, (line, owner) in enumerate(zip(texts.lines, texts.owners, strict=True))
         if line.strip() and output_faults.ends(sources[owner])
     ]
-    cut = [place for place in whole if not output_faults.ends(texts.lines[place])]
+    cut = [index for index in whole if not output_faults.ends(texts.lines[index])]
     return (cut if len(cut) >= 5 and len(cut) > _MANY_CUT * len(whole) else []), len(whole)
 
 
 @check("copies")
 def copies(subject: Subject) -> Iterator[Note]:
-    for texts, places in _find_copies(subject):
-        total = len(texts.lines)
-        if total >= 5 and len(places) > _MANY_COPIES * total:
-            yield texts.warning(f"{len(places)} of {total} outputs are the source, word for word.", places)
+    for texts in subject.systems.values():
+        indices, total = texts.copies(subject.evalset.sources), len(texts.lines)
+        if total >= 5 and len(indices) > _MANY_COPIES * total:
+            yield texts.warning(f"{len(indices)} of {total} outputs are the source, word for word.", indices)
 
 
 @check("output-is-reference")
@@ -386,25 +386,22 @@ def output_is_reference(subject: Subject) -> Iterator[Note]:
     for system, items in reference_systems(subject.evalset, subject.outputs, subject.sample).items():
         texts = subject.systems[system]
         message = f"{len(items)} of {len(texts.lines)} outputs are a reference of their own item, word for word: "
-        places = [texts.owners.index(item) for item in items[:20]]
-        yield texts.warning(f"{message}a score of a reference against itself is not comparable.", places)
+        indices = [texts.owners.index(item) for item in items[:_MOST_IDS]]
+        yield texts.warning(f"{message}a score of a reference against itself is not comparable.", indices)
 
 
 @check("copy-rewarding-metric")
 def copy_rewarding_metric(subject: Subject) -> Iterator[Note]:
     rewarding = [spec for spec in subject.specs if _REWARDS_COPIES.search(spec)]
     if rewarding:
-        shares = {texts.name: len(places) / max(len(texts.lines), 1) for texts, places in _find_copies(subject)}
+        shares = {
+            texts.name: len(texts.copies(subject.evalset.sources)) / max(len(texts.lines), 1)
+            for texts in subject.systems.values()
+        }
         name = max(shares, key=shares.__getitem__, default="")
         system = "The system" if name == UNNAMED else name
         share = f" {system} copies {percent(shares[name])} of its input." if shares.get(name) else ""
         yield warning(f"{', '.join(rewarding)} gives a copy of the source more than real systems get.{share}")
-
-
-def _find_copies(subject: Subject) -> Iterator[tuple[Collection, list[int]]]:
-    if subject.sources.lines:
-        for texts in subject.systems.values():
-            yield texts, [place for place in texts.copies(subject.evalset.sources) if texts.lines[place].strip()]
 
 
 def reference_systems(
@@ -431,13 +428,12 @@ def reference_systems(
 
 def _faulty(subject: Subject, code: str) -> Iterator[Note]:
     for texts in subject.systems.values():
-        faults = _find_faults(subject, texts).get(code, {})
-        if code == "unfinished" and faults and cut_off(subject, texts)[0]:
+        faults = subject.faults[texts.name].get(code, {})
+        if code == "unfinished" and faults and _find_cut_off(subject, texts)[0]:
             continue  # The check "truncated" covers the whole system.
-        if faults:
-            places = list(faults)
-            words = faults[places[0]].words
-            yield texts.warning(f"{output_faults.SEEN[code]}, “{words}”, in {texts.items(places)}.", places)
+        if indices := list(faults):
+            words = faults[indices[0]].words
+            yield texts.warning(f"{output_faults.SEEN[code]}, “{words}”, in {texts.items(indices)}.", indices)
 
 
 for _code in output_faults.CHECKS:
@@ -446,47 +442,33 @@ for _code in output_faults.CHECKS:
 
 @check("same-output")
 def same_output(subject: Subject) -> Iterator[Note]:
-    sources = subject.evalset.sources if subject.sources.lines else None
+    sources = subject.evalset.sources
     for texts in subject.systems.values():
         by_text: dict[str, list[int]] = defaultdict(list)
-        for place, line in enumerate(texts.lines):
+        for index, line in enumerate(texts.lines):
             if len(line.split()) >= _SHORT:
-                by_text[" ".join(line.split())].append(place)
-        for line, places in by_text.items():
-            if sources is not None and len({sources[texts.owners[place]] for place in places}) > 1:
+                by_text[" ".join(line.split())].append(index)
+        for line, indices in by_text.items():
+            if len({sources[texts.owners[index]] for index in indices}) > 1:
                 yield texts.warning(
-                    f"the same text for different sources, “{line[:40]}…”, {texts.items(places)}.", places
+                    f"the same text for different sources, “{line[:40]}…”, {texts.items(indices)}.", indices
                 )
 
 
 @check("other-source")
 def other_source(subject: Subject) -> Iterator[Note]:
-    if not subject.sources.lines:
-        return
     sources = {" ".join(source.split()) for source in subject.evalset.sources}
     for texts in subject.systems.values():
         words = [line.split() for line in texts.lines]
-        places = [
-            place
-            for place, item in enumerate(texts.owners)
-            if len(words[place]) >= _SHORT
-            and " ".join(words[place]) in sources
-            and words[place] != subject.evalset.sources[item].split()
+        indices = [
+            index
+            for index, item in enumerate(texts.owners)
+            if len(words[index]) >= _SHORT
+            and " ".join(words[index]) in sources
+            and words[index] != subject.evalset.sources[item].split()
         ]
-        if places:
-            yield texts.warning(f"the source of another item, word for word, {texts.items(places)}.", places)
-
-
-def _find_faults(subject: Subject, texts: Collection) -> dict[str, dict[int, Fault]]:
-    """Return the faults of a system's outputs by code and place; they are computed once."""
-    if texts.name not in subject.faults:
-        by_code = subject.faults[texts.name] = defaultdict(dict)
-        most = max(_QUICK // len(subject.systems), 1) if subject.quick else max(len(texts.lines), 1)
-        for place in range(0, len(texts.lines), max(1, -(-len(texts.lines) // most))):
-            source = subject.evalset.sources[texts.owners[place]] if subject.sources.lines else ""
-            for fault in output_faults.faults(source, texts.lines[place]):
-                by_code[fault.code].setdefault(place, fault)
-    return subject.faults[texts.name]
+        if indices:
+            yield texts.warning(f"the source of another item, word for word, {texts.items(indices)}.", indices)
 
 
 @check("language")
@@ -497,12 +479,12 @@ def language(subject: Subject) -> Iterator[Note]:
     for texts in subject.collections():
         if texts is subject.of_set and subject.language is None:
             continue  # the expected language was detected in them; see mixed-languages
-        others = {code: places for code, places in _by_language(texts).items() if code != expected}
+        others = {code: indices for code, indices in _by_language(texts).items() if code != expected}
         if others:
-            places = sorted(place for places in others.values() for place in places)
-            others_in = "; ".join(f"{language_name(code)} in {texts.items(places)}" for code, places in others.items())
-            message = f"{others_in}, where {language_name(expected)} is expected: “{texts.lines[places[0]][:40]}…”."
-            yield texts.warning(message, places)
+            indices = sorted(chain.from_iterable(others.values()))
+            languages = _list_languages(texts, others)
+            message = f"{languages}, where {language_name(expected)} is expected: “{texts.lines[indices[0]][:40]}…”."
+            yield texts.warning(message, indices)
 
 
 @check("mixed-languages")
@@ -512,10 +494,11 @@ def mixed_languages(subject: Subject) -> Iterator[Note]:
         return
     by_language = _by_language(texts)
     if len(by_language) > 1:
-        (most, there), *rest = sorted(by_language.items(), key=lambda entry: -len(entry[1]))
-        others = "; ".join(f"{language_name(code)} in {texts.items(places)}" for code, places in rest)
-        places = sorted(place for _, places in rest for place in places)
-        yield texts.warning(f"several languages: {language_name(most)} in {len(there)} texts; {others}.", places)
+        most = max(by_language, key=lambda code: len(by_language[code]))
+        count = len(by_language.pop(most))
+        others = _list_languages(texts, dict(sorted(by_language.items(), key=lambda entry: -len(entry[1]))))
+        message = f"several languages: {language_name(most)} in {count} texts; {others}."
+        yield texts.warning(message, sorted(chain.from_iterable(by_language.values())))
 
 
 @check("metric-language")
@@ -524,17 +507,15 @@ def metric_language(subject: Subject) -> Iterator[Note]:
     if code is None:
         return
     unsuited = {spec: metric for spec, metric in _metrics(subject).items() if not works_in(metric, code)}
-    if not unsuited:
-        return
     monolingual = [spec for spec, metric in unsuited.items() if not metric.language]
     unset = [spec for spec in unsuited if spec not in monolingual]
     reasons = [f"{spec} works in {describe_languages(unsuited[spec])}" for spec in monolingual]
     if unset:
         reasons.append(f"{listed(unset)} {'count' if len(unset) > 1 else 'counts'} as in English")
-    message = f"The texts are {language_name(code)}, but {'; '.join(reasons)}. These numbers mean little."
-    yield replace(
-        warning(f"{message} {_advise(code, monolingual, subject)}".strip(), where="metrics"), severity="error"
-    )
+    if reasons:
+        message = f"The texts are {language_name(code)}, but {'; '.join(reasons)}. These numbers mean little."
+        advice = _advise(code, monolingual, subject)
+        yield replace(warning(f"{message} {advice}".strip(), where="metrics"), severity="error")
 
 
 @check("tokeniser-language")
@@ -570,12 +551,16 @@ def _advise(language: str, monolingual: Sequence[str], subject: Subject) -> str:
 
 
 def _by_language(texts: Collection) -> dict[str, list[int]]:
-    """Return the places of the texts in each language, without texts whose language is unclear."""
+    """Return the indices of the texts in each language, without texts whose language is unclear."""
     by_language: dict[str, list[int]] = defaultdict(list)
-    for place, code in enumerate(texts.languages[0]):
+    for index, code in enumerate(texts.languages[0]):
         if code is not None:
-            by_language[code].append(place)
+            by_language[code].append(index)
     return by_language
+
+
+def _list_languages(texts: Collection, by_language: Mapping[str, Sequence[int]]) -> str:
+    return "; ".join(f"{language_name(code)} in {texts.items(indices)}" for code, indices in by_language.items())
 
 
 @check("double-tokenisation")
@@ -615,24 +600,23 @@ def case_mismatch(subject: Subject) -> Iterator[Note]:
         yield warning(f"All lower case: {listed(lower)}. With capitals: {listed(cased)}.", where=lower[0])
 
 
-def _pattern(subject: Subject, pattern: re.Pattern[str], what: str) -> Iterator[Note]:
+def _match_pattern(subject: Subject, pattern: re.Pattern[str], fault: str) -> Iterator[Note]:
     for texts in subject.collections():
-        places = texts.matching(pattern)
-        if places:
-            excerpt = _excerpt(texts, places[0], pattern)
-            yield texts.warning(f"{what} {excerpt}, in {texts.items(places)}.", places)
+        if indices := texts.matching(pattern):
+            excerpt = _excerpt(texts, indices[0], pattern)
+            yield texts.warning(f"{fault} {excerpt}, in {texts.items(indices)}.", indices)
 
 
-for _code, _what, _regex in (
-    ("brackets", "brackets written as", _BRACKETS),
-    ("escaped-entities", "characters written as entities,", _ENTITIES),
+for _code, _fault, _pattern in (
+    ("brackets", "brackets written as", "(?i)-[lr][rsc]b-"),
+    ("escaped-entities", "characters written as entities,", r"(?i)&(?:quot|apos|amp|lt|gt|nbsp|#\d{2,4});"),
     ("encoding", "damaged characters,", _MOJIBAKE),
 ):
-    check(_code)(partial(_pattern, pattern=_regex, what=_what))
+    check(_code)(partial(_match_pattern, pattern=re.compile(_pattern), fault=_fault))
 
 
-def _excerpt(texts: Collection, place: int, pattern: re.Pattern[str]) -> str:
-    line = texts.lines[place]
+def _excerpt(texts: Collection, index: int, pattern: re.Pattern[str]) -> str:
+    line = texts.lines[index]
     match = pattern.search(line)
     if match is None:
         return ""
