@@ -145,16 +145,10 @@ class Ledger:
             self._last = max(self._last, row.id)
 
     def _answer(self, row: Any) -> StudyAnswer:
+        payload, seconds = json.loads(row.payload), row.seconds
+        flags = {"revision": row.revision, "late": row.late, "overtime": row.overtime}
         return StudyAnswer(
-            row.item_id,
-            self.raters[row.rater_id],
-            json.loads(row.payload),
-            row.revision,
-            bool(row.late),
-            bool(row.overtime),
-            row.seconds,
-            row.created_at,
-            row.id,
+            row.item_id, self.raters[row.rater_id], payload, **flags, seconds=seconds, at=row.created_at, entry=row.id
         )
 
     def answers(self, kind: str | None = "main", *, include_excluded: bool = False) -> list[StudyAnswer]:
@@ -215,18 +209,10 @@ def rows(ledger: Ledger, project: Project) -> Iterator[Record]:
     """Yield the long table: a row for each rating, ranking or group of words; no value where it was not judged."""
     for answer in ledger.answers(include_excluded=True):
         unit = ledger.items[answer.item]
-        common: Record = {
-            "system": unit.system,
-            "item": unit.name,
-            "rater": answer.rater,
-            "source": unit.source,
-            "output": unit.output,
-            "tokens": unit.tokens,
-            "comment": answer.payload.get("comment", ""),
-            "cannot_judge": answer.cannot_judge,
-            **_circumstances(answer),
-            "excluded": answer.rater in ledger.excluded,
-        }
+        texts = {"system": unit.system, "item": unit.name, "source": unit.source, "output": unit.output}
+        common: Record = {**texts, "tokens": unit.tokens, **_circumstances(answer)}
+        common |= {"comment": answer.payload.get("comment", ""), "cannot_judge": answer.cannot_judge}
+        common["excluded"] = answer.rater in ledger.excluded
         for row in _ROWS[project.task](project, unit, answer):
             yield {name: row[name] if name in row else common[name] for name in COLUMNS[project.task]}
 
@@ -276,13 +262,8 @@ def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterat
 
 
 def _circumstances(answer: StudyAnswer) -> Record:
-    return {
-        "revision": answer.revision,
-        "late": answer.late,
-        "overtime": answer.overtime,
-        "seconds": answer.seconds,
-        "at": _utc(answer.at),
-    }
+    names = ("rater", "revision", "late", "overtime", "seconds")
+    return {**{name: getattr(answer, name) for name in names}, "at": _utc(answer.at)}
 
 
 def _utc(seconds: float) -> str:
@@ -295,6 +276,7 @@ def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
     current = {answer.entry for answer in ledger.answers(None, include_excluded=True)}
     for answer in ledger.revisions():
         unit = ledger.items[answer.item]
+        outputs = [{"system": system, "text": text} for system, text in unit.outputs]
         yield {
             "entry": answer.entry,
             "current": answer.entry in current,
@@ -302,7 +284,7 @@ def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
             "kind": unit.kind,
             "item": unit.name,
             "source": unit.source,
-            "outputs": [{"system": system, "text": text} for system, text in unit.outputs],
+            "outputs": outputs,
             "tokens": unit.tokens,
             "expected": unit.expected,
             "answer": answer.payload,

@@ -104,8 +104,8 @@ def _set_cookie(call: Call, response: Response, name: str, value: str, seconds: 
 
 
 async def work_page(call: Call) -> Response:
-    """Show the page on which all work is done."""
-    return call.page("work.html", about=_page_settings(call), preview=False)
+    """Show the page on which all work is done; an owner sees a preview."""
+    return call.page("work.html", about=_page_settings(call), preview=_is_preview(call))
 
 
 async def me(call: Call) -> Response:
@@ -231,8 +231,13 @@ async def list_answers(call: Call) -> Response:
     return reply({"items": await call.studio.read(work)})
 
 
+def _is_preview(call: Call) -> bool:
+    return call.person.role == "owner"
+
+
 def _identity(call: Call) -> dict[str, Any]:
-    return {"rater": call.person.pseudonym, "token": call.studio.page_token(call.person.session)}
+    rater = "preview" if _is_preview(call) else call.person.pseudonym
+    return {"rater": rater, "token": call.studio.page_token(call.person.session)}
 
 
 def _page_settings(call: Call) -> dict[str, Any]:
@@ -240,8 +245,8 @@ def _page_settings(call: Call) -> dict[str, Any]:
     words = read_words(project.language)
     settings: dict[str, Any] = {
         **_identity(call),
-        "base": call.studio.address.base,
-        "preview": False,
+        "base": call.studio.address.base + ("/preview" if _is_preview(call) else ""),
+        "preview": _is_preview(call),
         "words": words["page"] | {f"refused_{code}": sentence for code, sentence in words["refused"].items()},
         "task": project.task,
         "ahead": project.assignment.ahead,
@@ -260,18 +265,6 @@ def _page_settings(call: Call) -> dict[str, Any]:
     else:
         settings["ranking"] = to_builtins(project.ranking)
     return settings
-
-
-async def preview_page(call: Call) -> Response:
-    """Show the work page whose requests go to the preview."""
-    base = f"{call.studio.address.base}/preview"
-    about = {**_page_settings(call), "base": base, "preview": True, "rater": "preview"}
-    return call.page("work.html", about=about, preview=True)
-
-
-async def preview_me(call: Call) -> Response:
-    """Return the token of the preview."""
-    return reply({**_identity(call), "rater": "preview"})
 
 
 async def preview_claim(call: Call) -> Response:
