@@ -1,11 +1,8 @@
 """Between the network and the handlers: the route table, the guard, and the server.
 
 The table states who may call each path; the security tests are generated from it. A request that changes something
-must come from the studio's own page, which is proved twice: by its Origin, and by a token that only that page has.
-
-The server is one process, reachable from this machine only unless exposed. Each connection has a few seconds to send
-the head of its request; when there are too many connections, the one that has waited longest is closed. Two thousand
-idle connections therefore do not block the others.
+must come from the studio's own page, which its Origin and a token of that page prove. A connection has a few seconds to
+send the head of its request; when there are too many, the one that has waited longest is closed.
 """
 
 import asyncio
@@ -93,10 +90,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/api/live", "owner", owner_pages.live_figures),
     Endpoint("POST", "/owner/invite", "owner", owner_pages.invite),
     Endpoint("POST", "/owner/revoke", "owner", owner_pages.revoke),
-    Endpoint("POST", "/owner/remove", "owner", owner_pages.remove),
-    Endpoint("POST", "/owner/exclude", "owner", owner_pages.exclude),
-    Endpoint("POST", "/owner/restore", "owner", owner_pages.restore),
-    Endpoint("POST", "/owner/erase", "owner", owner_pages.erase),
+    Endpoint("POST", "/owner/remove", "owner", owner_pages.change_rater),
+    Endpoint("POST", "/owner/exclude", "owner", owner_pages.change_rater),
+    Endpoint("POST", "/owner/restore", "owner", owner_pages.change_rater),
+    Endpoint("POST", "/owner/erase", "owner", owner_pages.change_rater),
     Endpoint("GET", "/owner/settings", "owner", owner_pages.settings_page),
     Endpoint("POST", "/owner/settings", "owner", owner_pages.save_settings),
     Endpoint("POST", "/owner/settings/file", "owner", owner_pages.apply_file_settings),
@@ -138,9 +135,8 @@ def security_headers(frame: Sequence[str], *, secure: bool) -> dict[str, str]:
     """Return the headers of every response; the origins in ``frame`` may embed the pages and receive their form."""
     content = _POLICY["content-security-policy"]
     if frame:
-        hosts = " ".join(frame)
-        content = content.replace("frame-ancestors 'none'", f"frame-ancestors {hosts}")
-        content = content.replace("form-action 'self'", f"form-action 'self' {hosts}")
+        content = content.replace("frame-ancestors 'none'", f"frame-ancestors {' '.join(frame)}")
+        content = content.replace("form-action 'self'", f"form-action 'self' {' '.join(frame)}")
     strict = {"strict-transport-security": "max-age=31536000"} if secure else {}
     return {**_POLICY, "content-security-policy": content, **strict}
 
@@ -172,7 +168,7 @@ def build(studio: Studio) -> Starlette:
     """Return the ASGI application of a studio."""
 
     async def handle_http_error(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
+        status = getattr(error, "status_code", 500)
         return _refuse(studio, request, _FAULTS.get(status) or Refusal(status, "http", "This did not work."))
 
     return Starlette(
@@ -350,11 +346,10 @@ class WebConnection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP, with the headers of every other response."""
-        body = msg.encode()
-        head = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), "connection": "close"}
+        head = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(msg)), "connection": "close"}
         lines = [f"{name}: {value}" for name, value in {**head, **self.headers_of_errors}.items()]
         if not self.transport.is_closing():
-            self.transport.write("\r\n".join(["HTTP/1.1 400 Bad Request", *lines, "", ""]).encode() + body)
+            self.transport.write("\r\n".join(["HTTP/1.1 400 Bad Request", *lines, "", msg]).encode())
             self.transport.close()
 
     def _start_timer(self) -> None:
@@ -376,10 +371,8 @@ def serve(
 ) -> None:
     """Run until interrupted. ``expose`` is needed for an address that other machines can reach."""
     if not _is_loopback(host) and not expose:
-        raise BadInput(
-            f"{host} can be reached from other machines. If you want that, add --expose, and put a proxy with HTTPS in "
-            "front (--public-url https://…)."
-        )
+        advice = "If you want that, add --expose, and put a proxy with HTTPS in front (--public-url https://…)."
+        raise BadInput(f"{host} can be reached from other machines. {advice}")
 
     @contextlib.asynccontextmanager
     async def lifespan(application: Starlette) -> AsyncIterator[None]:
@@ -420,9 +413,6 @@ def serve(
 
 
 def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
+    with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost"

@@ -414,9 +414,9 @@ def _answer(row: Mapping[str, Any], item: int, payload: dict[str, Any]) -> Study
         payload = {"cannot_judge": True}
     if comment := _text(row.get("comment")):
         payload["comment"] = comment
-    revision, flags = int(row["revision"] or 1), {name: is_true(row[name]) for name in ("late", "overtime")}
     seconds = None if row["seconds"] in (None, "") else float(row["seconds"])
-    return StudyAnswer(item, _text(row["rater"]), payload, revision, **flags, seconds=seconds, at=_seconds(row["at"]))
+    circumstances = (int(row["revision"] or 1), is_true(row["late"]), is_true(row["overtime"]), seconds)
+    return StudyAnswer(item, _text(row["rater"]), payload, *circumstances, _seconds(row["at"]))
 
 
 def _seconds(moment: object) -> float:

@@ -130,14 +130,12 @@ class Ledger:
         # An id is assigned before its row is committed: with several writers a smaller one may appear after a larger.
         start = self._last - (0 if self.store.sqlite else 1000)
         entries = connection.execute(select(entry).where(entry.c.id > start).order_by(entry.c.id)).all()
-        people = connection.execute(select(rater.c.id, rater.c.pseudonym, rater.c.excluded_at, rater.c.excluded_why))
-        before, self.raters, self.excluded = set(self.raters.values()), {}, {}
-        for person in people:
-            self.raters[person.id] = person.pseudonym
-            if person.excluded_at is not None:
-                self.excluded[person.pseudonym] = person.excluded_why or ""
-        if absent := before - set(self.raters.values()):
-            self._answers = {key: answer for key, answer in self._answers.items() if answer.rater not in absent}
+        people = connection.execute(select(rater)).all()
+        self.raters = {person.id: person.pseudonym for person in people}
+        excluded = [person for person in people if person.excluded_at is not None]
+        self.excluded = {person.pseudonym: person.excluded_why or "" for person in excluded}
+        present = set(self.raters.values())
+        self._answers = {key: answer for key, answer in self._answers.items() if answer.rater in present}
         for row in entries:
             current = self._answers.get(row.assignment_id)
             if current is None or row.revision > current.revision:
@@ -145,11 +143,8 @@ class Ledger:
             self._last = max(self._last, row.id)
 
     def _answer(self, row: Any) -> StudyAnswer:
-        payload, seconds = json.loads(row.payload), row.seconds
-        flags = {"revision": row.revision, "late": row.late, "overtime": row.overtime}
-        return StudyAnswer(
-            row.item_id, self.raters[row.rater_id], payload, **flags, seconds=seconds, at=row.created_at, entry=row.id
-        )
+        payload, circumstances = json.loads(row.payload), (row.revision, row.late, row.overtime, row.seconds)
+        return StudyAnswer(row.item_id, self.raters[row.rater_id], payload, *circumstances, row.created_at, row.id)
 
     def answers(self, kind: str | None = "main", *, include_excluded: bool = False) -> list[StudyAnswer]:
         """Return the current answers to items of a kind (None: all), in the order in which they came."""

@@ -45,9 +45,8 @@ def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
     """Return everything that the dashboard shows."""
     answers = ledger.answers()
     columns = list(agreement_columns(ledger, project, answers))
-    with_excluded = columns
-    if ledger.excluded:
-        with_excluded = list(agreement_columns(ledger, project, ledger.answers(include_excluded=True)))
+    everyone = ledger.answers(include_excluded=True)
+    with_excluded = list(agreement_columns(ledger, project, everyone)) if ledger.excluded else columns
     total = sum(unit.kind == "main" for unit in ledger.items.values()) * project.assignment.overlap
     pace = _answers_per_hour(answers)
     return {
@@ -182,9 +181,8 @@ def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], col
         by_rater[answer.rater].append(answer)
     checks: dict[str, list[bool]] = defaultdict(list)
     for answer in ledger.answers("check"):
-        checks[answer.rater].append(
-            tasks.is_as_expected(project, answer.payload, ledger.items[answer.item].expected or {})
-        )
+        expected = ledger.items[answer.item].expected or {}
+        checks[answer.rater].append(tasks.is_as_expected(project, answer.payload, expected))
     distances, outlying = _distances(columns[:2] if project.task == "operations" else columns)
     drift = _drift(columns) if project.task == "rating" else {}
     usual = _median_seconds(answers)
@@ -215,9 +213,7 @@ def _distances(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]],
     for column in columns:
         ratings = column.ratings
         spread = 1.0 if ratings.level == "nominal" else float(ratings.numbers.std()) if len(ratings) else 0.0
-        if not len(ratings) or not spread:
-            continue
-        for rater in ratings.by_rater():
+        for rater in ratings.by_rater() if len(ratings) and spread else ():
             if rater.compared:
                 sums[rater.name] += rater.distance * rater.compared / spread
                 counts[rater.name] += rater.compared

@@ -212,7 +212,7 @@ async def more_time(call: Call) -> Response:
 
 async def list_answers(call: Call) -> Response:
     """Return the rater's latest answers, newest first, to look at and to change."""
-    assignment, entry = schema.assignment, schema.entry
+    assignment, entry, project = schema.assignment, schema.entry, call.studio.project
     latest = (
         select(assignment.c.id, entry.c.payload)
         .join(entry, (entry.c.assignment_id == assignment.c.id) & (entry.c.revision == assignment.c.revision))
@@ -222,10 +222,9 @@ async def list_answers(call: Call) -> Response:
     )
 
     def work(connection: Connection) -> list[dict[str, Any]]:
-        rows = connection.execute(latest).all()
-        items = [assignments.present(connection, call.studio.project, row.id) for row in rows]
         return [
-            {**item, "answer": assignments.without_systems(row.payload)} for item, row in zip(items, rows, strict=True)
+            {**assignments.present(connection, project, row.id), "answer": assignments.without_systems(row.payload)}
+            for row in connection.execute(latest).all()
         ]
 
     return reply({"items": await call.studio.read(work)})
@@ -278,9 +277,8 @@ async def preview_claim(call: Call) -> Response:
         return items, people.seconds_per_item(connection, project)
 
     items, seconds = await call.studio.read(read)
-    total = max(len(items), last)
-    items = [{**item, "assignment": number} for number, item in enumerate(items, 1) if number > last]
-    content = {"items": items, "state": "finished", "answered": 0, "total": total, "now": time.time()}
+    new = [{**item, "assignment": number} for number, item in enumerate(items, 1) if number > last]
+    content = {"items": new, "state": "finished", "answered": 0, "total": max(len(items), last), "now": time.time()}
     return reply({**content, "seconds": seconds, "code": "PREVIEW"})
 
 
