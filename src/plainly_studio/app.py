@@ -121,13 +121,13 @@ _POLICY = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
-_KEPT = "What you entered is kept in this browser and will be sent again."
+_WILL_RETRY = "What you entered is kept in this browser and will be sent again."
 _FAULTS = {
     404: Refusal(404, "http", "There is no such page."),
     405: Refusal(405, "http", "This is not possible here."),
-    500: Refusal(500, "server", f"Something went wrong here. {_KEPT}"),
-    503: Refusal(503, "database", f"The study's database does not answer just now. {_KEPT}"),
-    507: Refusal(507, "storage", f"The study's disk is full, so nothing can be stored just now. {_KEPT}"),
+    500: Refusal(500, "server", f"Something went wrong here. {_WILL_RETRY}"),
+    503: Refusal(503, "database", f"The study's database does not answer just now. {_WILL_RETRY}"),
+    507: Refusal(507, "storage", f"The study's disk is full, so nothing can be stored just now. {_WILL_RETRY}"),
 }
 
 
@@ -270,13 +270,13 @@ def _parse(request: Request, raw: bytes) -> Mapping[str, Any]:
             raise Refusal(400, "form", "The form cannot be read.") from None
     else:
         raise Refusal(415, "content-type", "Send JSON or a form.")
-    waiting: list[Any] = [content]
-    while waiting:
-        value = waiting.pop()
+    values: list[Any] = [content]
+    while values:
+        value = values.pop()
         if isinstance(value, dict):
-            waiting += [*value, *value.values()]
+            values += [*value, *value.values()]
         elif isinstance(value, list):
-            waiting += value
+            values += value
         elif isinstance(value, str) and UNSTORABLE.search(value):
             raise Refusal(422, "characters", "The text contains NUL or half a character, which cannot be stored.")
     return content

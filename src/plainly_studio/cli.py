@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     invite = action("invite", "make links for raters or owners", formats=True)
     invite.add_argument("--kind", choices=("person", "crowd", "owner"), default="person", help="who gets the link")
-    invite.add_argument("--label", default="", help="a note to yourself; never exported")
+    invite.add_argument("--label", default="", help="a note for yourself; never exported")
     invite.add_argument("--once", action="store_true", help="a personal link that works only once")
     invite.add_argument("-n", dest="count", type=number("-n"), default=1, metavar="N", help="how many links")
     invite.add_argument("--public-url", default="http://127.0.0.1:8000", metavar="URL", help="where people reach it")
@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     load = action("import", "create a project from a public set, or from a table of ratings", formats=True)
     load.add_argument("name", metavar="NAME", help="asset/ratings, assetann/annotations, simplicity-da/ratings …")
 
-    action("status", "show how far the project is", formats=True)
+    action("status", "show progress, agreement and conspicuous raters", formats=True)
     backup = action("backup", "copy a SQLite project while it runs")
     backup.add_argument("--force", action="store_true", help="overwrite a file that plainly did not write")
     backup.add_argument("output", metavar="FILE", type=Path, help="file for the copy")

@@ -219,11 +219,9 @@ def _check_expected(project: Project, expected: Any, outputs: Iterable[str], whe
     numbers = answer.values() if isinstance(answer, dict) else ()
     is_possible = isinstance(answer, form) and {*map(str, [answer] if form is str else answer)} <= {*options}
     if not is_possible or any(type(number) not in (int, float) for number in numbers):
-        example = {key: {"values": dict.fromkeys(options, 2), "labels": ["split"], "best": "NAME"}[key]}
-        message = (
-            f'"expected" must be an answer such as {json.dumps(example)}, not {json.dumps(expected, default=str)}.'
-        )
-        raise BadInput(f"{where}: {message}")
+        example = {"values": dict.fromkeys(options, 2), "labels": ["split"], "best": "NAME"}[key]
+        contrast = f"such as {json.dumps({key: example})}, not {json.dumps(expected, default=str)}"
+        raise BadInput(f'{where}: "expected" must be an answer {contrast}.')
     return {key: answer}
 
 

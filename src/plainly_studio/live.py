@@ -129,20 +129,20 @@ def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[C
                 tokens[group[side]] = names.index(group["labels"][0])
             begin = begins.setdefault((answer.item, side), end)
             end = max(end, begin + length)
-            same = (np.full(length, text) for text in (side, answer.rater, unit.system))
-            parts.append((tokens, np.arange(begin, begin + length), *same))
+            constants = (np.full(length, value) for value in (side, answer.rater, unit.system))
+            parts.append((tokens, np.arange(begin, begin + length), *constants))
     if not parts:
         return
-    mark, place, which, people, systems = map(np.concatenate, zip(*parts, strict=True))
+    marks, positions, sides, people, systems = map(np.concatenate, zip(*parts, strict=True))
 
     def column(name: str, values: Ints, points: int, rows: npt.NDArray[np.bool_]) -> Column:
         numbers = np.arange(points, dtype=np.float64)
-        return Column(name, LongRatings(place[rows], people[rows], values[rows], numbers, "nominal"), systems[rows])
+        return Column(name, LongRatings(positions[rows], people[rows], values[rows], numbers, "nominal"), systems[rows])
 
     for side in ("source", "output"):
-        yield column(f"tokens of the {side}", mark, len(names), which == side)
+        yield column(f"tokens of the {side}", marks, len(names), sides == side)
     for at, name in enumerate(names[1:], 1):
-        yield column(name, (mark == at).astype(np.int64), 2, np.ones(len(mark), dtype=np.bool_))
+        yield column(name, (marks == at).astype(np.int64), 2, np.ones(len(marks), dtype=np.bool_))
 
 
 def _agreement(column: Column) -> Record:

@@ -136,7 +136,7 @@ async def export(call: Call) -> Response:
 
 
 async def backup(call: Call) -> Response:
-    """Return a consistent copy of the SQLite database, while everyone goes on working."""
+    """Return a consistent copy of the SQLite database, while everyone keeps working."""
     store = call.studio.store
     if not store.sqlite:
         raise Refusal(409, "postgresql", "Back PostgreSQL up with pg_dump.")

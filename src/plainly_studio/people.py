@@ -81,7 +81,7 @@ class Person:
     session: str
     state: str = "active"  # people who left or are excluded get no more items
     crowd: str = "{}"
-    outcome: Outcome | None = None  # what their work came to, once it has ended
+    outcome: Outcome | None = None  # once their work has ended
 
 
 def hash_token(token: str) -> str:
@@ -143,7 +143,7 @@ def _find_or_add_person(
             return person
     now = time.time()
     values = {
-        "pseudonym": "r-" + secrets.token_hex(5),  # It reveals neither the person nor when they came.
+        "pseudonym": "r-" + secrets.token_hex(5),  # It reveals neither the person nor when they joined.
         "role": "owner" if row.kind == "owner" else "rater",
         "state": "active",
         "crowd": json.dumps(dict(crowd)),
@@ -243,7 +243,7 @@ def agreed_items(project: Project) -> int:
 
 
 def outcome_of(project: Project, state: str, done: int) -> Outcome | None:
-    """Return what a person's work came to; None while it goes on."""
+    """Return the outcome of a person's work; None while it continues."""
     if state == "failed":
         return "screened-out"
     # A person who stops early earns the code only if a number of items was agreed.
@@ -253,14 +253,14 @@ def outcome_of(project: Project, state: str, done: int) -> Outcome | None:
 
 
 def record_outcome(connection: Connection, rater_id: int, outcome: Outcome) -> None:
-    """Store what a person's work came to, with the time at which this outcome was first reached."""
+    """Store the outcome of a person's work, and when it was first reached."""
     differs = rater.c.outcome.is_(None) | (rater.c.outcome != outcome)
     statement = update(rater).where(rater.c.id == rater_id, differs)
     connection.execute(statement.values(outcome=outcome, ended_at=time.time()))
 
 
 def completion_code(project: Project, secret: Secret, outcome: str, pseudonym: str) -> str:
-    """Return the code for the platform: the project's code for this outcome, or one of the person's own."""
+    """Return the code for the platform: the project's for this outcome, or one made for the person."""
     purpose = "completion" if outcome == "complete" else outcome
     code: str = getattr(project.crowd, f"{purpose.replace('-', '_')}_code")
     return code or secret.sign(purpose, pseudonym)[:10].upper()

@@ -3,6 +3,7 @@
 Answers are checked on the way in, so that nothing has to be repaired on the way out.
 """
 
+import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -106,8 +107,8 @@ def _check_values(project: Project, values: object) -> dict[str, float | None]:
             continue
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InvalidField(scale.name, f"{scale.question} has no answer yet.")
-        steps = (value - scale.minimum) / scale.step
-        if not scale.minimum <= value <= scale.maximum or abs(steps - round(steps)) >= 1e-9:
+        is_inside = scale.minimum <= value <= scale.maximum
+        if not is_inside or abs(math.remainder(value - scale.minimum, scale.step)) >= 1e-9 * scale.step:
             raise InvalidField(scale.name, f"{value} is not on the scale from {scale.minimum:g} to {scale.maximum:g}.")
     return {scale.name: values[scale.name] for scale in project.scales}
 

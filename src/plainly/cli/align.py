@@ -1,4 +1,4 @@
-"""``plainly align``: which sentences of an output belong to which of the source."""
+"""``plainly align``: align the sentences of outputs with those of their sources."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""``plainly operations``: what was done to the sentences, by whom, how often, and how surely."""
+"""``plainly operations``: label, count and compare what was done to the sentences."""
 
 import argparse
 from collections.abc import Callable, Iterable
@@ -32,9 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     def action(name: str, summary: str) -> Callable[..., argparse.Action]:
-        of_action = actions.add_parser(name, help=summary)
-        of_action.set_defaults(force=True)  # annotations carry no mark of who wrote them
-        return of_action.add_argument
+        subparser = actions.add_parser(name, help=summary)
+        subparser.set_defaults(force=True)  # annotations carry no mark of who wrote them
+        return subparser.add_argument
 
     add = action("typology", "the labels, their classes and definitions")
     add("label", nargs="?", help="explain one label or class")
@@ -74,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         add = action(name, summary)
         add("set", metavar="SET", help=_SET + "; each output is scored against the others of its source")
         add("-m", "--metric", default="sari", help="which metric (sari)")
-        add("--part", action="append", metavar="NAME", help="which of its outputs; may be repeated")
+        add("--part", action="append", metavar="NAME", help="outputs of the metric to use; may be repeated")
     add("--model", default="lasso", help="lasso (the default), ridge, linear, tree or forest")
     add("--alpha", type=number("--alpha", "float"), help="penalty; default: chosen by cross-validation")
     add("--folds", type=number("--folds"), default=10, help="folds, by source (10)")
@@ -93,8 +93,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     labeller = "light (trained on non-commercial data), rules (no trained weights), or spacy (with a parser)"
     for name in ("compare", "label", "evaluate"):
         actions.choices[name].add_argument("--labeller", default="light", help=labeller)
-    for of_action in actions.choices.values():
-        options.add_formats(of_action)
+    for subparser in actions.choices.values():
+        options.add_formats(subparser)
 
 
 def run(args: argparse.Namespace) -> Result | int:

@@ -185,8 +185,7 @@ def add_formats(parser: argparse.ArgumentParser, *, force: bool = False) -> None
 
 def sampling(args: argparse.Namespace) -> Sampling:
     """Return the sampling that the arguments describe, with the defaults of ``Sampling`` for the rest."""
-    values = {name: getattr(args, name, None) for name in DEFAULTS}
-    return Sampling(**{name: value for name, value in values.items() if value is not None})
+    return Sampling(**{name: value for name, value in vars(args).items() if name in DEFAULTS and value is not None})
 
 
 def check_targets(args: argparse.Namespace, *paths: str | None) -> None:
@@ -254,9 +253,8 @@ def read_arguments(args: argparse.Namespace) -> Texts:
         raise BadInput("--groups goes with files of your own; a named set has its documents already, or none.")
     if args.demo:
         evalset, outputs = data.demo()
-        for system in args.systems:
-            if system not in outputs:
-                raise UnknownName("demo system", system, outputs, see="plainly score --demo")
+        if unknown := [system for system in args.systems if system not in outputs]:
+            raise UnknownName("demo system", unknown[0], outputs, see="plainly score --demo")
         texts = Texts(evalset, {system: outputs[system] for system in args.systems or outputs})
     else:
         texts = _read_named_set(args) if args.test_set is not None else _read_files(args)
@@ -317,7 +315,7 @@ def _read_named_set(args: argparse.Namespace) -> Texts:
 def _read_files(args: argparse.Namespace) -> Texts:
     from plainly.io.texts import read_inputs
 
-    references, systems = args.references, args.systems
+    references, systems, roles = args.references, args.systems, columns(args.columns)
     if references and not systems and not args.table:
         references, systems = split_references(references)
     if not (systems or args.table or args.source or references):
@@ -326,7 +324,7 @@ def _read_files(args: argparse.Namespace) -> Texts:
             "table (data.csv), or try --demo."
         )
     files = {"source": args.source, "references": references, "table": args.table, "groups": args.groups}
-    return read_inputs(systems, **files, columns=columns(args.columns), incomplete=args.incomplete)
+    return read_inputs(systems, **files, columns=roles, incomplete=args.incomplete)
 
 
 def split_references(paths: list[str]) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""``plainly report``: one page to look at and pass on, and figures and tables for a paper."""
+"""``plainly report``: one page to read and share, and figures and tables for a paper."""
 
 import argparse
 from typing import Any

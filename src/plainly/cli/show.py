@@ -127,10 +127,10 @@ def print_warnings(warnings: Sequence[Note]) -> None:
     by_code: dict[str, list[Note]] = {}
     for warning in warnings:
         by_code.setdefault(warning.code, []).append(warning)
-    for code, same in by_code.items():
-        elsewhere = list(dict.fromkeys(warning.where for warning in same if warning.where not in ("", same[0].where)))
+    for code, (first, *others) in by_code.items():
+        elsewhere = list(dict.fromkeys(warning.where for warning in others if warning.where not in ("", first.where)))
         more = f" Also {', '.join(elsewhere[:3])}{f' and {len(elsewhere) - 3} more' if len(elsewhere) > 3 else ''}."
-        say(f"plainly: [{code}] {same[0].message}{more if elsewhere else ''}")
+        say(f"plainly: [{code}] {first.message}{more if elsewhere else ''}")
     if warnings:
         say(f"plainly: what a code means: plainly doctor --explain {warnings[0].code}")
 
