@@ -33,17 +33,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from plainly.core.errors import BadInput
 from plainly_studio import owner_pages, people, rater_pages
-from plainly_studio.context import (
-    ENGLISH,
-    OWNER_COOKIE,
-    SESSION_COOKIE,
-    VISIT_COOKIE,
-    Address,
-    Call,
-    Studio,
-    read_words,
-    reply,
-)
+from plainly_studio.context import COOKIES, ENGLISH, Address, Call, Studio, read_words, reply
 from plainly_studio.store import UNSTORABLE, Refusal, is_disk_full
 
 HEAD_SECONDS = 10.0
@@ -211,8 +201,8 @@ async def _admit(studio: Studio, row: Endpoint, request: Request) -> Call:
     if changes and request.headers.get("origin") != own_origin:
         raise Refusal(403, "origin", "This request did not come from the studio's own page.")
     # A person with two roles comes in the role that the page is for.
-    cookies = (SESSION_COOKIE, OWNER_COOKIE) if row.access == "rater" else (OWNER_COOKIE, SESSION_COOKIE)
-    tokens = [request.cookies[name] for name in cookies if request.cookies.get(name)]
+    names = [COOKIES[role] for role in sorted(("owner", "rater"), key=lambda role: role != row.access)]
+    tokens = [request.cookies[name] for name in names if request.cookies.get(name)]
     visitor = await studio.read(partial(people.find_person, tokens=tokens)) if tokens else None
     if row.is_limited:
         # Only a session that exists has its own bucket: cookies are easy to invent, addresses are not.
@@ -226,7 +216,7 @@ async def _admit(studio: Studio, row: Endpoint, request: Request) -> Call:
     if not changes:
         return call
     data = _parse(request, await _read_body(request))
-    visit = request.cookies.get(VISIT_COOKIE) if row.access == "public" else call.person.session
+    visit = request.cookies.get(COOKIES["visitor"]) if row.access == "public" else call.person.session
     if not visit:
         raise Refusal(403, "token", "The page's token is missing. Allow cookies for this site and load it again.")
     token = request.headers.get("x-studio-token") or data.get("page_token")

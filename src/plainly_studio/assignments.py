@@ -288,15 +288,7 @@ def present(connection: Connection, project: Project, number: int) -> dict[str, 
 def page_item(project: Project, row: Row[Any], layout: Sequence[int]) -> dict[str, Any]:
     """Return what the page shows of an item, to a rater or in a preview."""
     texts = [output["text"] for output in arrange(row.outputs, layout)]
-    content: dict[str, Any] = {
-        "assignment": 0,
-        "revision": 0,
-        "training": row.kind == "training",
-        "source": row.source,
-        "outputs": texts,
-        "expires_at": 1e12,
-        "draft": None,
-    }
+    content: dict[str, Any] = {"training": row.kind == "training", "source": row.source, "outputs": texts}
     if project.task == "operations":
         content["source_spans"] = _split(row.source, row.tokens)
         content["output_spans"] = _split(texts[0], row.tokens)

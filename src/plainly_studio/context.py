@@ -28,9 +28,8 @@ T = TypeVar("T")
 HERE = Path(__file__).parent
 ENGLISH = "en"
 _FRESH_SECONDS = 2.0
-SESSION_COOKIE = "studio_session"
-OWNER_COOKIE = "studio_owner"  # a second one, so that an owner can be a rater in the same browser
-VISIT_COOKIE = "studio_visit"
+# By role: an owner can be a rater in the same browser, and a visitor has no session yet.
+COOKIES = {"rater": "studio_session", "owner": "studio_owner", "visitor": "studio_visit"}
 _TEMPLATES = Environment(
     loader=FileSystemLoader(HERE / "templates"),
     autoescape=True,

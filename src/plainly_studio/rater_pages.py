@@ -14,16 +14,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from plainly_studio import assignments, people, schema, tasks
-from plainly_studio.context import (
-    HERE,
-    OWNER_COOKIE,
-    SESSION_COOKIE,
-    VISIT_COOKIE,
-    Call,
-    parse_integer,
-    read_words,
-    reply,
-)
+from plainly_studio.context import COOKIES, HERE, Call, parse_integer, read_words, reply
 from plainly_studio.store import InvalidField, Refusal, log_event
 
 _NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk sends while a worker only looks
@@ -57,7 +48,7 @@ async def show_invitation(call: Call) -> Response:
     """Show the invitation and the button; looking at it uses nothing up."""
     studio, token = call.studio, call.request.path_params["token"]
     invitation = await studio.read(partial(people.find_invitation, token=token))
-    visit = call.request.cookies.get(VISIT_COOKIE) or secrets.token_urlsafe(24)
+    visit = call.request.cookies.get(COOKIES["visitor"]) or secrets.token_urlsafe(24)
     crowd = {name: call.data[name] for name in studio.project.crowd.parameters if call.data.get(name)}
     page = studio.page(
         "join.html",
@@ -68,7 +59,7 @@ async def show_invitation(call: Call) -> Response:
         owner=invitation.kind == "owner",
         preview=crowd.get("assignmentId") == _NOT_ACCEPTED,
     )
-    _set_cookie(call, page, VISIT_COOKIE, visit, 3600)
+    _set_cookie(call, page, "visitor", visit, 3600)
     return page
 
 
@@ -82,7 +73,7 @@ async def accept_invitation(call: Call) -> Response:
         raise Refusal(422, "consent", "Taking part needs your consent. Go back, read the text and tick the box.")
     session = await studio.write(lambda connection: people.accept(connection, project, studio.secret, token, crowd))
     response = studio.redirect("/owner" if is_owner else "/work")
-    _set_cookie(call, response, OWNER_COOKIE if is_owner else SESSION_COOKIE, session, int(people.SESSION_SECONDS))
+    _set_cookie(call, response, "owner" if is_owner else "rater", session, int(people.SESSION_SECONDS))
     return response
 
 
@@ -91,16 +82,15 @@ async def end_session(call: Call) -> Response:
     table = schema.session
     statement = delete(table).where(table.c.token_hash == call.person.session)
     response = await call.change(lambda connection: connection.execute(statement), "/")
-    cookie = OWNER_COOKIE if call.person.role == "owner" else SESSION_COOKIE
-    response.delete_cookie(cookie, path=call.studio.address.base or "/")
+    response.delete_cookie(COOKIES[call.person.role], path=call.studio.address.base or "/")
     return response
 
 
-def _set_cookie(call: Call, response: Response, name: str, value: str, seconds: int) -> None:
+def _set_cookie(call: Call, response: Response, role: str, value: str, seconds: int) -> None:
     path, secure = call.studio.address.base or "/", call.studio.address.secure
     # In a platform's frame our cookies are third-party cookies, and only this kind is sent there.
     site: Literal["none", "lax"] = "none" if secure and call.studio.project.crowd.frame else "lax"
-    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite=site)
+    response.set_cookie(COOKIES[role], value, max_age=seconds, path=path, secure=secure, httponly=True, samesite=site)
 
 
 async def work_page(call: Call) -> Response:
@@ -277,7 +267,8 @@ async def preview_claim(call: Call) -> Response:
         return items, people.seconds_per_item(connection, project)
 
     items, seconds = await call.studio.read(read)
-    new = [{**item, "assignment": number} for number, item in enumerate(items, 1) if number > last]
+    constant = {"revision": 0, "expires_at": 1e12, "draft": None}
+    new = [{**item, **constant, "assignment": number} for number, item in enumerate(items, 1) if number > last]
     content = {"items": new, "state": "finished", "answered": 0, "total": max(len(items), last), "now": time.time()}
     return reply({**content, "seconds": seconds, "code": "PREVIEW"})
 
