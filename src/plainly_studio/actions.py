@@ -81,7 +81,7 @@ def create(
 ) -> NewProject:
     """Create a project's database, and its file from the options where there is none yet."""
     path = Path(file)
-    settings = {
+    settings: dict[str, dict[str, Any]] = {
         "project": {"task": task, "protocol": protocol},
         "data": {"test_set": test_set, "systems": systems, "items": items, "source": source, "outputs": outputs},
         "assignment": {"overlap": overlap},

@@ -216,8 +216,9 @@ def _check_expected(project: Project, expected: Any, outputs: Iterable[str], whe
     }
     key, form, options = forms[project.task]
     answer: Any = expected.get(key) if isinstance(expected, Mapping) and set(expected) == {key} else None
+    names: Any = [answer] if form is str else answer
     numbers = answer.values() if isinstance(answer, dict) else ()
-    is_possible = isinstance(answer, form) and {*map(str, [answer] if form is str else answer)} <= {*options}
+    is_possible = isinstance(answer, form) and {*map(str, names)} <= {*options}
     if not is_possible or any(type(number) not in (int, float) for number in numbers):
         example = {"values": dict.fromkeys(options, 2), "labels": ["split"], "best": "NAME"}[key]
         contrast = f"such as {json.dumps({key: example})}, not {json.dumps(expected, default=str)}"

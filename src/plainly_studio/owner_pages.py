@@ -192,7 +192,7 @@ async def invite(call: Call) -> Response:
     kind: Any = call.text("kind")
     if kind not in get_args(people.InvitationKind):
         raise InvalidField("kind", "A link is for a person, a crowd or an owner.")
-    options = {"label": call.text("label", "", longest=200), "by": call.person.pseudonym}
+    options: dict[str, Any] = {"label": call.text("label", "", longest=200), "by": call.person.pseudonym}
     once = kind != "crowd" and call.data.get("once") == "yes"
     token = await call.studio.write(partial(people.invite, kind=kind, once=once, **options))
     address = call.studio.address

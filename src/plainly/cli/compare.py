@@ -3,6 +3,7 @@
 import argparse
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from plainly.cli import options
 from plainly.cli.show import show
@@ -19,7 +20,7 @@ Test which differences between systems are real.
   plainly compare saved.npz
 """
 
-_TESTS = {"bootstrap": "paired-bootstrap", "ar": "approximate-randomisation"}  # by their short names
+_TESTS: dict[str, Any] = {"bootstrap": "paired-bootstrap", "ar": "approximate-randomisation"}  # by their short names
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     options.check_targets(args, args.set_aside)
     is_saved = len(args.systems) == 1 and args.systems[0].endswith(".npz")
     is_added = not is_saved and _add_baseline(args)
-    with nullcontext(open_saved(args.systems[0])) if is_saved else options.open_arguments(args) as data:
+    source: Any = nullcontext(open_saved(args.systems[0])) if is_saved else options.open_arguments(args)
+    with source as data:
         if is_added:
             args.baseline = data.systems[0]
         elif not is_saved and args.baseline is not None and args.baseline not in data.systems:
