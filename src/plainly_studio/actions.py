@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from plainly.core import formatting
 from plainly.core.errors import BadInput
@@ -25,6 +26,7 @@ from plainly_studio.people import InvitationKind, Secret
 from plainly_studio.project import Project, TaskName, read_project, write_project
 from plainly_studio.store import Store
 
+T = TypeVar("T")
 DATABASE = "PLAINLY_STUDIO_DATABASE"
 
 
@@ -79,17 +81,12 @@ def create(
 ) -> NewProject:
     """Create a project's database, and its file from the options where there is none yet."""
     path = Path(file)
-    settings = {
-        "task": task,
-        "protocol": protocol,
-        "test_set": test_set,
-        "systems": systems,
-        "source": source,
-        "outputs": outputs,
-        "items": items,
-        "overlap": overlap,
+    settings: dict[str, dict[str, Any]] = {
+        "project": {"task": task, "protocol": protocol},
+        "data": {"test_set": test_set, "systems": systems, "items": items, "source": source, "outputs": outputs},
+        "assignment": {"overlap": overlap},
     }
-    wrote = write_project(path, {name: value for name, value in settings.items() if value is not None}, demo=demo)
+    wrote = write_project(path, settings, demo=demo)
     with _new_database(path, database, wrote_file=wrote) as store:
         project = creation.create(store, read_project(path), directory=path.parent, demo=demo, progress=progress)
     return replace(project, file=str(path), wrote_file=wrote)
@@ -153,8 +150,9 @@ def invite(
             for _ in range(count)
         ]
     links = [f"{public_url.rstrip('/')}/join/{token}" for token in tokens]
-    rows = tuple({"link": link} for link in links)
-    return Invitations({"schema": SCHEMA, "links": links}, rows, prose="\n".join(links))
+    return Invitations(
+        {"schema": SCHEMA, "links": links}, tuple({"link": link} for link in links), prose="\n".join(links)
+    )
 
 
 def export(file: PathLike, form: str = "csv", *, database: str | None = None) -> bytes:
@@ -162,29 +160,26 @@ def export(file: PathLike, form: str = "csv", *, database: str | None = None) ->
     formats = (*exports.FORMATS, *people.LISTS)
     if form not in formats:
         raise BadInput(f"Unknown format {form!r}. Available: {', '.join(formats)}.")
+    if form in exports.FORMATS:
+        return _compute(file, database, partial(exports.write, form=form))
     with _open(file, database) as store:
-        if form in people.LISTS:
-            project, secret = store.project(), _secret(Path(file))
-            return store.read(lambda connection: people.write_list(connection, project, secret, form))
-        return exports.write(*_current(store), form)
+        project, secret = store.project(), _secret(Path(file))
+        return store.read(lambda connection: people.write_list(connection, project, secret, form))
 
 
 def status(file: PathLike, *, database: str | None = None) -> Status:
     """Return the figures of the owner's page."""
-    with _open(file, database) as store:
-        return Status(overview(*_current(store)))
+    return Status(_compute(file, database, overview))
 
 
 def judgements(file: PathLike, *, database: str | None = None) -> Judgements:
     """Return the ratings of a running or finished study, as ``plainly meta`` takes them."""
-    with _open(file, database) as store:
-        return exports.judgements(*_current(store))
+    return _compute(file, database, exports.judgements)
 
 
 def rankings(file: PathLike, *, database: str | None = None) -> tuple[Choice, ...] | None:
     """Return the rankings of a running or finished study; None for another task."""
-    with _open(file, database) as store:
-        return exports.rankings(*_current(store))
+    return _compute(file, database, exports.rankings)
 
 
 def backup(file: PathLike, output: PathLike, *, database: str | None = None) -> Path:
@@ -209,16 +204,16 @@ def _secret(path: Path) -> Secret:
     return Secret(path.with_suffix(".secret"))
 
 
-def _current(store: Store) -> tuple[Ledger, Project]:
-    ledger = Ledger(store)
-    ledger.refresh()
-    return ledger, store.project()
+def _open(file: PathLike, database: str | None, *, create: bool = False) -> closing[Store]:
+    return closing(Store(_database(Path(file), database), create=create))
 
 
-@contextmanager
-def _open(file: PathLike, database: str | None, *, create: bool = False) -> Iterator[Store]:
-    with closing(Store(_database(Path(file), database), create=create)) as store:
-        yield store
+def _compute(file: PathLike, database: str | None, work: Callable[[Ledger, Project], T]) -> T:
+    """Run a function over all current answers."""
+    with _open(file, database) as store:
+        ledger = Ledger(store)
+        ledger.refresh()
+        return work(ledger, store.project())
 
 
 @contextmanager

@@ -1,11 +1,8 @@
 """Between the network and the handlers: the route table, the guard, and the server.
 
 The table states who may call each path; the security tests are generated from it. A request that changes something
-must come from the studio's own page, which is proved twice: by its Origin, and by a token that only that page has.
-
-The server is one process, reachable from this machine only unless exposed. Each connection has a few seconds to send
-the head of its request; when there are too many connections, the one that has waited longest is closed. Two thousand
-idle connections therefore do not block the others.
+must come from the studio's own page, which its Origin and a token of that page prove. A connection has a few seconds to
+send the head of its request; when there are too many, the one that has waited longest is closed.
 """
 
 import asyncio
@@ -36,17 +33,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from plainly.core.errors import BadInput
 from plainly_studio import owner_pages, people, rater_pages
-from plainly_studio.context import (
-    ENGLISH,
-    OWNER_COOKIE,
-    SESSION_COOKIE,
-    VISIT_COOKIE,
-    Address,
-    Call,
-    Studio,
-    read_words,
-    reply,
-)
+from plainly_studio.context import COOKIES, ENGLISH, Address, Call, Studio, read_words, reply
 from plainly_studio.store import UNSTORABLE, Refusal, is_disk_full
 
 HEAD_SECONDS = 10.0
@@ -93,18 +80,18 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/api/live", "owner", owner_pages.live_figures),
     Endpoint("POST", "/owner/invite", "owner", owner_pages.invite),
     Endpoint("POST", "/owner/revoke", "owner", owner_pages.revoke),
-    Endpoint("POST", "/owner/remove", "owner", owner_pages.remove),
-    Endpoint("POST", "/owner/exclude", "owner", owner_pages.exclude),
-    Endpoint("POST", "/owner/restore", "owner", owner_pages.restore),
-    Endpoint("POST", "/owner/erase", "owner", owner_pages.erase),
+    Endpoint("POST", "/owner/remove", "owner", owner_pages.change_rater),
+    Endpoint("POST", "/owner/exclude", "owner", owner_pages.change_rater),
+    Endpoint("POST", "/owner/restore", "owner", owner_pages.change_rater),
+    Endpoint("POST", "/owner/erase", "owner", owner_pages.change_rater),
     Endpoint("GET", "/owner/settings", "owner", owner_pages.settings_page),
     Endpoint("POST", "/owner/settings", "owner", owner_pages.save_settings),
     Endpoint("POST", "/owner/settings/file", "owner", owner_pages.apply_file_settings),
     Endpoint("POST", "/owner/stop", "owner", owner_pages.stop),
     Endpoint("POST", "/owner/adjudicate", "owner", owner_pages.adjudicate),
     Endpoint("POST", "/owner/leave", "owner", rater_pages.end_session),
-    Endpoint("GET", "/preview", "owner", rater_pages.preview_page),
-    Endpoint("GET", "/preview/api/me", "owner", rater_pages.preview_me),
+    Endpoint("GET", "/preview", "owner", rater_pages.work_page),
+    Endpoint("GET", "/preview/api/me", "owner", rater_pages.me),
     Endpoint("GET", "/preview/api/answered", "owner", rater_pages.preview_nothing),
     Endpoint("POST", "/preview/api/claim", "owner", rater_pages.preview_claim),
     Endpoint("POST", "/preview/api/answer", "owner", rater_pages.preview_answer),
@@ -124,13 +111,13 @@ _POLICY = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
-_KEPT = "What you entered is kept in this browser and will be sent again."
+_WILL_RETRY = "What you entered is kept in this browser and will be sent again."
 _FAULTS = {
     404: Refusal(404, "http", "There is no such page."),
     405: Refusal(405, "http", "This is not possible here."),
-    500: Refusal(500, "server", f"Something went wrong here. {_KEPT}"),
-    503: Refusal(503, "database", f"The study's database does not answer just now. {_KEPT}"),
-    507: Refusal(507, "storage", f"The study's disk is full, so nothing can be stored just now. {_KEPT}"),
+    500: Refusal(500, "server", f"Something went wrong here. {_WILL_RETRY}"),
+    503: Refusal(503, "database", f"The study's database does not answer just now. {_WILL_RETRY}"),
+    507: Refusal(507, "storage", f"The study's disk is full, so nothing can be stored just now. {_WILL_RETRY}"),
 }
 
 
@@ -138,9 +125,8 @@ def security_headers(frame: Sequence[str], *, secure: bool) -> dict[str, str]:
     """Return the headers of every response; the origins in ``frame`` may embed the pages and receive their form."""
     content = _POLICY["content-security-policy"]
     if frame:
-        hosts = " ".join(frame)
-        content = content.replace("frame-ancestors 'none'", f"frame-ancestors {hosts}")
-        content = content.replace("form-action 'self'", f"form-action 'self' {hosts}")
+        content = content.replace("frame-ancestors 'none'", f"frame-ancestors {' '.join(frame)}")
+        content = content.replace("form-action 'self'", f"form-action 'self' {' '.join(frame)}")
     strict = {"strict-transport-security": "max-age=31536000"} if secure else {}
     return {**_POLICY, "content-security-policy": content, **strict}
 
@@ -172,7 +158,7 @@ def build(studio: Studio) -> Starlette:
     """Return the ASGI application of a studio."""
 
     async def handle_http_error(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
+        status = getattr(error, "status_code", 500)
         return _refuse(studio, request, _FAULTS.get(status) or Refusal(status, "http", "This did not work."))
 
     return Starlette(
@@ -215,8 +201,8 @@ async def _admit(studio: Studio, row: Endpoint, request: Request) -> Call:
     if changes and request.headers.get("origin") != own_origin:
         raise Refusal(403, "origin", "This request did not come from the studio's own page.")
     # A person with two roles comes in the role that the page is for.
-    cookies = (SESSION_COOKIE, OWNER_COOKIE) if row.access == "rater" else (OWNER_COOKIE, SESSION_COOKIE)
-    tokens = [request.cookies[name] for name in cookies if request.cookies.get(name)]
+    names = [COOKIES[role] for role in sorted(("owner", "rater"), key=lambda role: role != row.access)]
+    tokens = [request.cookies[name] for name in names if request.cookies.get(name)]
     visitor = await studio.read(partial(people.find_person, tokens=tokens)) if tokens else None
     if row.is_limited:
         # Only a session that exists has its own bucket: cookies are easy to invent, addresses are not.
@@ -230,7 +216,7 @@ async def _admit(studio: Studio, row: Endpoint, request: Request) -> Call:
     if not changes:
         return call
     data = _parse(request, await _read_body(request))
-    visit = request.cookies.get(VISIT_COOKIE) if row.access == "public" else call.person.session
+    visit = request.cookies.get(COOKIES["visitor"]) if row.access == "public" else call.person.session
     if not visit:
         raise Refusal(403, "token", "The page's token is missing. Allow cookies for this site and load it again.")
     token = request.headers.get("x-studio-token") or data.get("page_token")
@@ -274,13 +260,13 @@ def _parse(request: Request, raw: bytes) -> Mapping[str, Any]:
             raise Refusal(400, "form", "The form cannot be read.") from None
     else:
         raise Refusal(415, "content-type", "Send JSON or a form.")
-    waiting: list[Any] = [content]
-    while waiting:
-        value = waiting.pop()
+    values: list[Any] = [content]
+    while values:
+        value = values.pop()
         if isinstance(value, dict):
-            waiting += [*value, *value.values()]
+            values += [*value, *value.values()]
         elif isinstance(value, list):
-            waiting += value
+            values += value
         elif isinstance(value, str) and UNSTORABLE.search(value):
             raise Refusal(422, "characters", "The text contains NUL or half a character, which cannot be stored.")
     return content
@@ -350,11 +336,10 @@ class WebConnection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP, with the headers of every other response."""
-        body = msg.encode()
-        head = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(body)), "connection": "close"}
+        head = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(msg)), "connection": "close"}
         lines = [f"{name}: {value}" for name, value in {**head, **self.headers_of_errors}.items()]
         if not self.transport.is_closing():
-            self.transport.write("\r\n".join(["HTTP/1.1 400 Bad Request", *lines, "", ""]).encode() + body)
+            self.transport.write("\r\n".join(["HTTP/1.1 400 Bad Request", *lines, "", msg]).encode())
             self.transport.close()
 
     def _start_timer(self) -> None:
@@ -376,10 +361,8 @@ def serve(
 ) -> None:
     """Run until interrupted. ``expose`` is needed for an address that other machines can reach."""
     if not _is_loopback(host) and not expose:
-        raise BadInput(
-            f"{host} can be reached from other machines. If you want that, add --expose, and put a proxy with HTTPS in "
-            "front (--public-url https://…)."
-        )
+        advice = "If you want that, add --expose, and put a proxy with HTTPS in front (--public-url https://…)."
+        raise BadInput(f"{host} can be reached from other machines. {advice}")
 
     @contextlib.asynccontextmanager
     async def lifespan(application: Starlette) -> AsyncIterator[None]:
@@ -420,9 +403,6 @@ def serve(
 
 
 def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
+    with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost"

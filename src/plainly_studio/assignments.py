@@ -1,14 +1,12 @@
 """Assignments: who gets which item, and what they answer.
 
-Each item goes to as many people as the overlap says: to one person before any goes to two, and in a different order for
-each person. The first items get all their people before the rest gets any, so that agreement is known early.
+Every item goes to one person before any goes to a second, up to the overlap, in a different order for each person. Only
+the first items get all their people at once, so that agreement is known early.
 
-A person who gets an item has a lease on it. An expired lease is offered to other people, and to the first person again
-while the item is open; an answer that arrives late is stored and marked. ``item.taken`` counts the leases and answers
-that count towards the overlap, in the transaction that changes them, so that a claim is one small query however large
-the project is.
-
-An answer is stored once, however often it is sent; it never replaces a newer one, and is not lost when it is late.
+A person who gets an item has a lease on it. When it expires, the item is offered to others, and to the same person
+again while it is open. ``item.taken`` counts leases and answers towards the overlap, in the transaction that changes
+them, so that a claim costs the same however large the project is. An answer is stored once, however often it is sent;
+it never replaces a newer one, and a late one is stored and marked.
 """
 
 import hashlib
@@ -69,19 +67,18 @@ def claim(
     numbers = [
         number for number in connection.execute(leases.order_by(assignment.c.id)).scalars() if number not in have
     ]
-    counts, kinds, state = _count_by_kind(connection, rater_id), _special_kinds(connection), "working"
+    state = "working"
     while (missing := want - len(numbers)) > 0:
-        rows, state = _choose(connection, project, rater_id, counts, kinds, missing, have)
+        rows, state = _choose(connection, project, rater_id, missing, have)
         if not rows:
             break
         numbers += [_lease(connection, project, rater_id, row, now) for row in rows]
-        counts.update(row.kind for row in rows)
     items = tuple(present(connection, project, number) for number in numbers)
     return Claim(
         items,
         "working" if items or have else state,
         count_answers(connection, rater_id),
-        _estimate_total(connection, project, rater_id, kinds),
+        _estimate_total(connection, project, rater_id),
         count_main_answers(connection, rater_id),
     )
 
@@ -90,8 +87,7 @@ def next_state(connection: Connection, project: Project, rater_id: int) -> str:
     """Return the state of the next claim, without handing anything out."""
     if _count(connection, assignment.c.rater_id == rater_id, assignment.c.state == "leased"):
         return "working"
-    counts, kinds = _count_by_kind(connection, rater_id), _special_kinds(connection)
-    return _choose(connection, project, rater_id, counts, kinds, 1, ())[1]
+    return _choose(connection, project, rater_id, 1, ())[1]
 
 
 def count_answers(connection: Connection, rater_id: int) -> int:
@@ -138,8 +134,9 @@ def _special_kinds(connection: Connection) -> set[str]:
     return set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
 
 
-def _estimate_total(connection: Connection, project: Project, rater_id: int, kinds: set[str]) -> int:
+def _estimate_total(connection: Connection, project: Project, rater_id: int) -> int:
     """Estimate how many answers a rater will have given in the end: answers so far, leases, and items open to them."""
+    kinds = _special_kinds(connection)
     is_own = assignment.c.rater_id == rater_id
     total = _count(connection, is_own, assignment.c.state.in_(("leased", "done")))
     total += _count(connection, item.c.kind.in_(kinds - {"check"}), _is_unseen(rater_id), table=item)
@@ -164,23 +161,16 @@ def _count_by_kind(connection: Connection, rater_id: int) -> Counter[str]:
 
 
 def _choose(
-    connection: Connection,
-    project: Project,
-    rater_id: int,
-    counts: Counter[str],
-    kinds: set[str],
-    most: int,
-    have: Sequence[int],
+    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int]
 ) -> tuple[Sequence[Row[Any]], str]:
     """Return the next items for a rater, or why there are none. Training comes first, then the test, then the work."""
+    counts, kinds = _count_by_kind(connection, rater_id), _special_kinds(connection)
 
     def next_special(kind: str) -> Sequence[Row[Any]]:
         is_new = (item.c.kind == kind) & _is_unseen(rater_id, have)
         return connection.execute(select(item).where(is_new).order_by(item.c.place).limit(1)).all()
 
-    for kind in ("training", "qualification"):
-        if kind not in kinds:
-            continue
+    for kind in [kind for kind in ("training", "qualification") if kind in kinds]:
         if rows := next_special(kind):
             return rows, "working"
         is_open = assignment.c.state.in_(("leased", "expired"))
@@ -298,15 +288,7 @@ def present(connection: Connection, project: Project, number: int) -> dict[str, 
 def page_item(project: Project, row: Row[Any], layout: Sequence[int]) -> dict[str, Any]:
     """Return what the page shows of an item, to a rater or in a preview."""
     texts = [output["text"] for output in arrange(row.outputs, layout)]
-    content: dict[str, Any] = {
-        "assignment": 0,
-        "revision": 0,
-        "training": row.kind == "training",
-        "source": row.source,
-        "outputs": texts,
-        "expires_at": 1e12,
-        "draft": None,
-    }
+    content: dict[str, Any] = {"training": row.kind == "training", "source": row.source, "outputs": texts}
     if project.task == "operations":
         content["source_spans"] = _split(row.source, row.tokens)
         content["output_spans"] = _split(texts[0], row.tokens)
@@ -361,10 +343,7 @@ def submit(
         return _acknowledge(project, row, earlier)
     if revision != row.revision:
         current = select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
-        message = (
-            "This item was answered elsewhere, perhaps in another tab, after this page was loaded. "
-            "That answer was kept and yours was not written over it."
-        )
+        message = "This item was answered elsewhere after this page was loaded. That answer was kept, yours was not."
         latest = without_systems(connection.execute(current).scalar())
         raise Refusal(409, "stale", message, revision=row.revision, current=latest)
     outputs = arrange(row.outputs, json.loads(row.layout))
@@ -408,7 +387,7 @@ def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
 
 def _acknowledge(project: Project, row: Row[Any], answer: Row[Any]) -> dict[str, Any]:
     """Return the response to an answer, the same for the first time and for every repetition."""
-    content = {"assignment": row.id, "entry": answer.id, "revision": answer.revision, "late": bool(answer.late)}
+    content = {"assignment": row.id, "entry": answer.id, "revision": answer.revision, "late": answer.late}
     return {**content, **feedback(project, json.loads(answer.payload), row)}
 
 
@@ -417,12 +396,9 @@ def feedback(project: Project, answer: Mapping[str, Any], row: Row[Any]) -> dict
     if row.kind != "training":
         return {}
     expected = json.loads(row.expected or "{}")
-    lesson = {
-        "right": tasks.is_as_expected(project, answer, expected),
-        "text": row.feedback or "",
-        "expected": {name: expected[name] for name in ("values", "labels") if name in expected},
-    }
-    return {"feedback": lesson}
+    is_right = tasks.is_as_expected(project, answer, expected)
+    solution = {name: expected[name] for name in ("values", "labels") if name in expected}
+    return {"feedback": {"right": is_right, "text": row.feedback or "", "expected": solution}}
 
 
 def without_systems(payload: str | None) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import plainly_studio
-from plainly.cli.options import add_formats, number
+from plainly.cli.options import add_formats, number, split_names
 from plainly.cli.show import say, show
 from plainly.core.files import check_target, write_whole
 from plainly.core.progress import bar
@@ -28,21 +28,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     def action(name: str, summary: str, *, formats: bool = False) -> argparse.ArgumentParser:
         options = actions.add_parser(name, help=summary, description=summary)
         options.add_argument("project", metavar="PROJECT", type=Path, help="the project's TOML file")
-        options.add_argument(
-            "--database", metavar="URL", help="sqlite:///FILE or postgresql://… (or $PLAINLY_STUDIO_DATABASE)"
-        )
+        database = "sqlite:///FILE or postgresql://… (or $PLAINLY_STUDIO_DATABASE)"
+        options.add_argument("--database", metavar="URL", help=database)
         if formats:
             add_formats(options)
         return options
 
     create = action("create", "create a project's database, and its TOML file where there is none yet", formats=True)
-    create.add_argument(
-        "--outputs", metavar="FILE", nargs="+", action="extend", help="outputs of systems: PATH or NAME=PATH"
-    )
+    create.add_argument("--outputs", metavar="FILE", nargs="+", action="extend", help="outputs: PATH or NAME=PATH")
     create.add_argument("-t", "--test-set", metavar="NAME", help="a public evaluation set, for example asset/test")
-    create.add_argument(
-        "--systems", metavar="NAMES", type=lambda names: names.split(","), help="systems of the set, comma-separated"
-    )
+    create.add_argument("--systems", metavar="A,B", type=split_names, help="systems of the set, separated by commas")
     create.add_argument("--source", metavar="FILE", help="the sources, one per line")
     create.add_argument("--task", choices=("rating", "operations", "ranking"), help="what people do (default: rating)")
     create.add_argument("--protocol", metavar="NAME", help="sulem-2018, tradeoff-2018 or direct-assessment")
@@ -58,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     invite = action("invite", "make links for raters or owners", formats=True)
     invite.add_argument("--kind", choices=("person", "crowd", "owner"), default="person", help="who gets the link")
-    invite.add_argument("--label", default="", help="a note to yourself; never exported")
+    invite.add_argument("--label", default="", help="a note for yourself; never exported")
     invite.add_argument("--once", action="store_true", help="a personal link that works only once")
     invite.add_argument("-n", dest="count", type=number("-n"), default=1, metavar="N", help="how many links")
     invite.add_argument("--public-url", default="http://127.0.0.1:8000", metavar="URL", help="where people reach it")
@@ -73,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     load = action("import", "create a project from a public set, or from a table of ratings", formats=True)
     load.add_argument("name", metavar="NAME", help="asset/ratings, assetann/annotations, simplicity-da/ratings …")
 
-    action("status", "show how far the project is", formats=True)
+    action("status", "show progress, agreement and conspicuous raters", formats=True)
     backup = action("backup", "copy a SQLite project while it runs")
     backup.add_argument("--force", action="store_true", help="overwrite a file that plainly did not write")
     backup.add_argument("output", metavar="FILE", type=Path, help="file for the copy")

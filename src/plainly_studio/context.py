@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -27,9 +28,8 @@ T = TypeVar("T")
 HERE = Path(__file__).parent
 ENGLISH = "en"
 _FRESH_SECONDS = 2.0
-SESSION_COOKIE = "studio_session"
-OWNER_COOKIE = "studio_owner"  # a second one, so that an owner can be a rater in the same browser
-VISIT_COOKIE = "studio_visit"
+# By role: an owner can be a rater in the same browser, and a visitor has no session yet.
+COOKIES = {"rater": "studio_session", "owner": "studio_owner", "visitor": "studio_visit"}
 _TEMPLATES = Environment(
     loader=FileSystemLoader(HERE / "templates"),
     autoescape=True,
@@ -223,15 +223,10 @@ def reply(content: dict[str, Any], status: int = 200) -> Response:
 
 def parse_integer(value: Any, name: str) -> int:
     """Return a whole number from a request, or refuse it."""
-    try:
-        number = int(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else None
-    except ValueError:
-        number = None
-    if number is None:
-        raise InvalidField(name, f"{name} must be a whole number.")
-    if not -(2**53) < number < 2**53:
-        raise InvalidField(name, f"{name} is out of range.")
-    return number
+    with suppress(ValueError):
+        if isinstance(value, (int, str)) and not isinstance(value, bool) and abs(int(value)) < 2**53:
+            return int(value)
+    raise InvalidField(name, f"{name} must be a whole number, and not too large.")
 
 
 def format_time(seconds: float | None) -> str:

@@ -62,14 +62,13 @@ class NewProject(Result):
         return []
 
     def notes(self) -> list[Note]:
-        wrote = [Note(f"Wrote {self.file}.")] if self.wrote_file else []
-        return [
-            Note(f"{LOCAL_URL}{self.owner_path}", "claim"),
-            Note("This is your owner link. It is shown only now, and works until you revoke it."),
-            *wrote,
-            Note(f"{self.project}: {self.items} items, {self.raters} raters, {self.answers} answers."),
-            Note(f"The database is {self.database}. Next: plainly studio serve {self.file}"),
+        sentences = [
+            "This is your owner link. It is shown only now, and works until you revoke it.",
+            *([f"Wrote {self.file}."] if self.wrote_file else []),
+            f"{self.project}: {self.items} items, {self.raters} raters, {self.answers} answers.",
+            f"The database is {self.database}. Next: plainly studio serve {self.file}",
         ]
+        return [Note(f"{LOCAL_URL}{self.owner_path}", "claim"), *map(Note, sentences)]
 
 
 def create(
@@ -143,23 +142,23 @@ def make_items(
 
 
 def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSet, Mapping[str, Sequence[str]]]:
-    where = project.data
-    if where.test_set:
-        evalset = data.load(where.test_set, progress=progress)
-    elif where.source:
-        evalset = io.read_evalset(source=directory / where.source)
+    origin = project.data
+    if origin.test_set:
+        evalset = data.load(origin.test_set, progress=progress)
+    elif origin.source:
+        evalset = io.read_evalset(source=directory / origin.source)
     else:
         raise BadInput('The project names no data. Add to [data] test_set = "asset/test" or source = "FILE".')
     outputs: dict[str, Sequence[str]] = {}
-    if where.systems:
-        outputs |= data.outputs_of(where.test_set, where.systems, progress=progress)
-    if where.outputs:
-        files = [change_path(spec, directory.joinpath) for spec in where.outputs]
-        against = where.test_set or where.source
+    if origin.systems:
+        outputs |= data.outputs_of(origin.test_set, origin.systems, progress=progress)
+    if origin.outputs:
+        files = [change_path(spec, directory.joinpath) for spec in origin.outputs]
+        against = origin.test_set or origin.source
         outputs |= io.read_outputs(files, n=len(evalset), against=against, sources=evalset.sources, ids=evalset.ids)
     if not outputs:
-        names = ", ".join(data.system_names(where.test_set)) if where.test_set else ""
-        systems = f" Systems of {where.test_set}: {names}." if names else ""
+        names = ", ".join(data.system_names(origin.test_set)) if origin.test_set else ""
+        systems = f" Systems of {origin.test_set}: {names}." if names else ""
         raise BadInput(f'The project names no outputs. Add to [data] outputs = ["NAME=FILE"].{systems}')
     if project.task == "ranking" and len(outputs) < 2:
         raise BadInput("A ranking compares outputs; give at least two systems.")
@@ -188,22 +187,19 @@ def quality_items(project: Project, directory: Path) -> Iterator[dict[str, Any]]
     quality = project.quality
     files = {"training": quality.training, "qualification": quality.qualification, "check": quality.checks}
     for kind, path in files.items():
-        table = io.read_table(directory / path) if path else None
-        for row, record in enumerate(table.records() if table else ()):
-            where = table.where(row) if table else ""
+        if not path:
+            continue
+        table = io.read_table(directory / path)
+        for row, record in enumerate(table.records()):
             outputs = record.get("outputs") or {"": record.get("output")}
             texts = [record.get("source"), *(outputs.values() if isinstance(outputs, Mapping) else [None])]
             if not all(isinstance(text, str) for text in texts):
-                raise BadInput(f"{where}: a {kind} item needs source and output (for rankings: outputs).")
-            yield make_item(
-                str(record["source"]),
-                [(str(system), text) for system, text in outputs.items()],
-                name=f"{kind}-{row + 1}",
-                kind=kind,
-                tokens=project.data.tokens,
-                expected=_check_expected(project, record.get("expected"), outputs, where),
-                feedback=str(record.get("feedback") or ""),
-            )
+                raise BadInput(f"{table.where(row)}: a {kind} item needs source and output (for rankings: outputs).")
+            settings = {"name": f"{kind}-{row + 1}", "kind": kind, "tokens": project.data.tokens}
+            expected = _check_expected(project, record.get("expected"), outputs, table.where(row))
+            pairs = [(str(system), text) for system, text in outputs.items()]
+            feedback = str(record.get("feedback") or "")
+            yield make_item(str(record["source"]), pairs, expected=expected, feedback=feedback, **settings)
 
 
 def _check_expected(project: Project, expected: Any, outputs: Iterable[str], where: str) -> Mapping[str, Any]:
@@ -220,13 +216,13 @@ def _check_expected(project: Project, expected: Any, outputs: Iterable[str], whe
     }
     key, form, options = forms[project.task]
     answer: Any = expected.get(key) if isinstance(expected, Mapping) and set(expected) == {key} else None
-    names = [answer] if form is str else answer
+    names: Any = [answer] if form is str else answer
     numbers = answer.values() if isinstance(answer, dict) else ()
     is_possible = isinstance(answer, form) and {*map(str, names)} <= {*options}
     if not is_possible or any(type(number) not in (int, float) for number in numbers):
         example = {"values": dict.fromkeys(options, 2), "labels": ["split"], "best": "NAME"}[key]
-        such = f"such as {json.dumps({key: example})}, not {json.dumps(expected, default=str)}"
-        raise BadInput(f'{where}: "expected" is the right answer, {such}.')
+        contrast = f"such as {json.dumps({key: example})}, not {json.dumps(expected, default=str)}"
+        raise BadInput(f'{where}: "expected" must be an answer {contrast}.')
     return {key: answer}
 
 
@@ -293,10 +289,7 @@ def _read_annotations(name: str) -> tuple[Project, PastStudy]:
         outputs = [(pair.part or "output", pair.output)]
         study.add_item(at, pair.source, outputs, name=pair.id, tokens="spaces")
         lengths = {"source": len(pair.source_tokens), "output": len(pair.output_tokens)}
-        marks = [
-            {"source": list(group.source), "output": list(group.output), "labels": [group.label]}
-            for group in pair.groups
-        ]
+        marks = [{"source": group.source, "output": group.output, "labels": [group.label]} for group in pair.groups]
         study.answers.append(StudyAnswer(at, rater, {"groups": tasks.check_groups(marks, lengths, lenient=True)}))
     return parse_project({"name": name, "task": "operations", "data": {"tokens": "spaces"}}), study
 
@@ -342,8 +335,8 @@ def _read_pairwise(name: str, progress: Progress) -> tuple[Project, PastStudy]:
 
 
 def _guess_scale(name: str, values: list[float]) -> dict[str, Any]:
-    numbers = [value for value in values if value == value]
-    low, high = (min(numbers), max(numbers)) if numbers else (1, 5)
+    numbers = [value for value in values if value == value] or [1, 5]
+    low, high = min(numbers), max(numbers)
     low, high = guess_scale(np.array(values)) or ((low, high) if low < high else (low - 1, low + 1))
     level = "interval" if high > 5 else "ordinal"
     return {"name": name, "question": name, "minimum": low, "maximum": high, "level": level}
@@ -361,26 +354,21 @@ def _store_past_study(connection: Connection, project: Project, study: PastStudy
         return int(connection.execute(insert(schema.rater).values(**values).returning(schema.rater.c.id)).scalar_one())
 
     raters = {rater: add_person(rater, "rater") for rater in dict.fromkeys(answer.rater for answer in study.answers)}
-    layouts = [json.dumps(list(range(len(json.loads(row["outputs"]))))) for row in study.items]
-    by_revision = sorted(study.answers, key=lambda answer: answer.revision)
-    latest = {(answer.item, answer.rater): answer for answer in by_revision}
-    numbers = dict(zip(dict.fromkeys((answer.item, answer.rater) for answer in study.answers), itertools.count(1)))
-    assignments = [
-        {"id": numbers[item, rater], "item_id": ids[item], "rater_id": raters[rater], "state": "done",
-         "layout": layouts[item], "revision": answer.revision, "leased_at": answer.at or now,
-         "expires_at": answer.at or now}
-        for (item, rater), answer in latest.items()
-    ]  # fmt: skip
+    latest: dict[tuple[int, str], dict[str, Any]] = {}  # the assignment of each item and rater
     entries = []
     for at, answer in enumerate(study.answers, 1):
-        number = numbers[answer.item, answer.rater]
-        entries.append(
-            {"assignment_id": number, "item_id": ids[answer.item], "rater_id": raters[answer.rater],
-             "revision": answer.revision, "late": answer.late, "overtime": answer.overtime, "seconds": answer.seconds,
-             "key": f"import-{at}", "digest": fingerprint(number, answer.revision - 1, answer.payload),
-             "payload": json.dumps(answer.payload), "created_at": answer.at or now}
-        )  # fmt: skip
-    connection.execute(insert(schema.assignment), assignments)
+        own = {"item_id": ids[answer.item], "rater_id": raters[answer.rater], "revision": answer.revision}
+        moment = answer.at or now
+        layout = json.dumps(list(range(len(json.loads(study.items[answer.item]["outputs"])))))
+        new = {"id": len(latest) + 1, "state": "done", "layout": layout, **own}
+        row = latest.setdefault((answer.item, answer.rater), new)
+        if answer.revision >= row["revision"]:
+            row |= {"revision": answer.revision, "leased_at": moment, "expires_at": moment}
+        digest = fingerprint(row["id"], answer.revision - 1, answer.payload)
+        circumstances = {"late": answer.late, "overtime": answer.overtime, "seconds": answer.seconds}
+        sent = {"key": f"import-{at}", "digest": digest, "payload": json.dumps(answer.payload), "created_at": moment}
+        entries.append({"assignment_id": row["id"], **own, **circumstances, **sent})
+    connection.execute(insert(schema.assignment), list(latest.values()))
     connection.execute(insert(schema.entry), entries)
     if study.decisions:
         owner = add_person("imported-owner", "owner")
@@ -389,9 +377,8 @@ def _store_past_study(connection: Connection, project: Project, study: PastStudy
             for item, payload, at in study.decisions
         ]
         connection.execute(insert(schema.adjudication), decisions)
-    connection.execute(
-        text("UPDATE item SET taken = (SELECT count(*) FROM assignment WHERE assignment.item_id = item.id)")
-    )
+    count = "SELECT count(*) FROM assignment WHERE assignment.item_id = item.id"
+    connection.execute(text(f"UPDATE item SET taken = ({count})"))
     if connection.dialect.name == "postgresql":  # The ids were given, so the counter of the next id has to follow.
         last = "coalesce((SELECT max(id) FROM assignment), 1)"
         connection.execute(text(f"SELECT setval(pg_get_serial_sequence('assignment', 'id'), {last})"))
@@ -414,8 +401,8 @@ def _read_export(name: str) -> tuple[Project, PastStudy] | None:
         return None
     if not len(table):
         raise BadInput(f"{name} has no answers.")
-    study, rows = PastStudy(), list(table.records())
-    study.excluded |= {_text(row["rater"]): "excluded" for row in rows if is_true(row["excluded"])}
+    rows = list(table.records())
+    study = PastStudy(excluded={_text(row["rater"]): "excluded" for row in rows if is_true(row["excluded"])})
     readers = {"rating": _read_rating_rows, "ranking": _read_ranking_rows, "operations": _read_operation_rows}
     settings = readers[task](study, rows)
     return parse_project({"name": name, "task": task, **settings}), study
@@ -426,16 +413,9 @@ def _answer(row: Mapping[str, Any], item: int, payload: dict[str, Any]) -> Study
         payload = {"cannot_judge": True}
     if comment := _text(row.get("comment")):
         payload["comment"] = comment
-    return StudyAnswer(
-        item,
-        _text(row["rater"]),
-        payload,
-        revision=int(row["revision"] or 1),
-        late=is_true(row["late"]),
-        overtime=is_true(row["overtime"]),
-        seconds=None if row["seconds"] in (None, "") else float(row["seconds"]),
-        at=_seconds(row["at"]),
-    )
+    seconds = None if row["seconds"] in (None, "") else float(row["seconds"])
+    circumstances = (int(row["revision"] or 1), is_true(row["late"]), is_true(row["overtime"]), seconds)
+    return StudyAnswer(item, _text(row["rater"]), payload, *circumstances, _seconds(row["at"]))
 
 
 def _seconds(moment: object) -> float:
@@ -457,8 +437,8 @@ def _read_rating_rows(study: PastStudy, rows: Iterable[Mapping[str, Any]]) -> di
             answer.payload["values"][name] = None if row["rating"] in (None, "") else float(row["rating"])
     for scale in scales.values():
         for key in ("minimum", "maximum", "step"):
-            number = float(scale[key])
-            scale[key] = int(number) if number.is_integer() else number
+            scale[key] = float(scale[key])
+            scale[key] = int(scale[key]) if scale[key].is_integer() else scale[key]
     return {"scales": list(scales.values())}
 
 
@@ -468,9 +448,7 @@ def _read_ranking_rows(study: PastStudy, rows: Sequence[Mapping[str, Any]]) -> d
             [str(text) for text in (json.loads(cell) if isinstance(cell, str) else cell)]
             for cell in (row["shown"], row["outputs"])
         )
-        choice: dict[str, Any] = {"shown": systems}
-        if is_true(row["tie"]):
-            choice["tie"] = True
+        choice: dict[str, Any] = {"shown": systems, **({"tie": True} if is_true(row["tie"]) else {})}
         for end in ("best", "worst"):
             if row[end]:
                 choice |= {end: systems.index(row[end]), f"{end}_system": row[end]}
@@ -515,7 +493,5 @@ def _read_entries(name: str, lines: Sequence[str]) -> tuple[Project, PastStudy]:
                 study.excluded[record["rater"]] = record["excluded"]
         return parse_project(first["project"]), study
     except (ValueError, KeyError, TypeError):
-        command = "plainly studio export PROJECT --format entries.jsonl"
-        raise BadInput(
-            f"{name} is an exported study, but it is damaged or cut off. Export it again: {command}"
-        ) from None
+        again = "Export it again: plainly studio export PROJECT --format entries.jsonl"
+        raise BadInput(f"{name} is an exported study, but it is damaged or cut off. {again}") from None

@@ -130,14 +130,12 @@ class Ledger:
         # An id is assigned before its row is committed: with several writers a smaller one may appear after a larger.
         start = self._last - (0 if self.store.sqlite else 1000)
         entries = connection.execute(select(entry).where(entry.c.id > start).order_by(entry.c.id)).all()
-        people = connection.execute(select(rater.c.id, rater.c.pseudonym, rater.c.excluded_at, rater.c.excluded_why))
-        before, self.raters, self.excluded = set(self.raters.values()), {}, {}
-        for person in people:
-            self.raters[person.id] = person.pseudonym
-            if person.excluded_at is not None:
-                self.excluded[person.pseudonym] = person.excluded_why or ""
-        if absent := before - set(self.raters.values()):
-            self._answers = {key: answer for key, answer in self._answers.items() if answer.rater not in absent}
+        people = connection.execute(select(rater)).all()
+        self.raters = {person.id: person.pseudonym for person in people}
+        excluded = [person for person in people if person.excluded_at is not None]
+        self.excluded = {person.pseudonym: person.excluded_why or "" for person in excluded}
+        present = set(self.raters.values())
+        self._answers = {key: answer for key, answer in self._answers.items() if answer.rater in present}
         for row in entries:
             current = self._answers.get(row.assignment_id)
             if current is None or row.revision > current.revision:
@@ -145,17 +143,8 @@ class Ledger:
             self._last = max(self._last, row.id)
 
     def _answer(self, row: Any) -> StudyAnswer:
-        return StudyAnswer(
-            row.item_id,
-            self.raters[row.rater_id],
-            json.loads(row.payload),
-            row.revision,
-            bool(row.late),
-            bool(row.overtime),
-            row.seconds,
-            row.created_at,
-            row.id,
-        )
+        payload, circumstances = json.loads(row.payload), (row.revision, row.late, row.overtime, row.seconds)
+        return StudyAnswer(row.item_id, self.raters[row.rater_id], payload, *circumstances, row.created_at, row.id)
 
     def answers(self, kind: str | None = "main", *, include_excluded: bool = False) -> list[StudyAnswer]:
         """Return the current answers to items of a kind (None: all), in the order in which they came."""
@@ -215,18 +204,10 @@ def rows(ledger: Ledger, project: Project) -> Iterator[Record]:
     """Yield the long table: a row for each rating, ranking or group of words; no value where it was not judged."""
     for answer in ledger.answers(include_excluded=True):
         unit = ledger.items[answer.item]
-        common: Record = {
-            "system": unit.system,
-            "item": unit.name,
-            "rater": answer.rater,
-            "source": unit.source,
-            "output": unit.output,
-            "tokens": unit.tokens,
-            "comment": answer.payload.get("comment", ""),
-            "cannot_judge": answer.cannot_judge,
-            **_circumstances(answer),
-            "excluded": answer.rater in ledger.excluded,
-        }
+        texts = {"system": unit.system, "item": unit.name, "source": unit.source, "output": unit.output}
+        common: Record = {**texts, "tokens": unit.tokens, **_circumstances(answer)}
+        common |= {"comment": answer.payload.get("comment", ""), "cannot_judge": answer.cannot_judge}
+        common["excluded"] = answer.rater in ledger.excluded
         for row in _ROWS[project.task](project, unit, answer):
             yield {name: row[name] if name in row else common[name] for name in COLUMNS[project.task]}
 
@@ -276,13 +257,8 @@ def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterat
 
 
 def _circumstances(answer: StudyAnswer) -> Record:
-    return {
-        "revision": answer.revision,
-        "late": answer.late,
-        "overtime": answer.overtime,
-        "seconds": answer.seconds,
-        "at": _utc(answer.at),
-    }
+    names = ("rater", "revision", "late", "overtime", "seconds")
+    return {**{name: getattr(answer, name) for name in names}, "at": _utc(answer.at)}
 
 
 def _utc(seconds: float) -> str:
@@ -295,6 +271,7 @@ def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
     current = {answer.entry for answer in ledger.answers(None, include_excluded=True)}
     for answer in ledger.revisions():
         unit = ledger.items[answer.item]
+        outputs = [{"system": system, "text": text} for system, text in unit.outputs]
         yield {
             "entry": answer.entry,
             "current": answer.entry in current,
@@ -302,7 +279,7 @@ def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
             "kind": unit.kind,
             "item": unit.name,
             "source": unit.source,
-            "outputs": [{"system": system, "text": text} for system, text in unit.outputs],
+            "outputs": outputs,
             "tokens": unit.tokens,
             "expected": unit.expected,
             "answer": answer.payload,

@@ -45,9 +45,8 @@ def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
     """Return everything that the dashboard shows."""
     answers = ledger.answers()
     columns = list(agreement_columns(ledger, project, answers))
-    with_excluded = columns
-    if ledger.excluded:
-        with_excluded = list(agreement_columns(ledger, project, ledger.answers(include_excluded=True)))
+    everyone = ledger.answers(include_excluded=True)
+    with_excluded = list(agreement_columns(ledger, project, everyone)) if ledger.excluded else columns
     total = sum(unit.kind == "main" for unit in ledger.items.values()) * project.assignment.overlap
     pace = _answers_per_hour(answers)
     return {
@@ -130,20 +129,20 @@ def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[C
                 tokens[group[side]] = names.index(group["labels"][0])
             begin = begins.setdefault((answer.item, side), end)
             end = max(end, begin + length)
-            same = (np.full(length, text) for text in (side, answer.rater, unit.system))
-            parts.append((tokens, np.arange(begin, begin + length), *same))
+            constants = (np.full(length, value) for value in (side, answer.rater, unit.system))
+            parts.append((tokens, np.arange(begin, begin + length), *constants))
     if not parts:
         return
-    mark, place, which, people, systems = map(np.concatenate, zip(*parts, strict=True))
+    marks, positions, sides, people, systems = map(np.concatenate, zip(*parts, strict=True))
 
     def column(name: str, values: Ints, points: int, rows: npt.NDArray[np.bool_]) -> Column:
         numbers = np.arange(points, dtype=np.float64)
-        return Column(name, LongRatings(place[rows], people[rows], values[rows], numbers, "nominal"), systems[rows])
+        return Column(name, LongRatings(positions[rows], people[rows], values[rows], numbers, "nominal"), systems[rows])
 
     for side in ("source", "output"):
-        yield column(f"tokens of the {side}", mark, len(names), which == side)
+        yield column(f"tokens of the {side}", marks, len(names), sides == side)
     for at, name in enumerate(names[1:], 1):
-        yield column(name, (mark == at).astype(np.int64), 2, np.ones(len(mark), dtype=np.bool_))
+        yield column(name, (marks == at).astype(np.int64), 2, np.ones(len(marks), dtype=np.bool_))
 
 
 def _agreement(column: Column) -> Record:
@@ -182,9 +181,8 @@ def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], col
         by_rater[answer.rater].append(answer)
     checks: dict[str, list[bool]] = defaultdict(list)
     for answer in ledger.answers("check"):
-        checks[answer.rater].append(
-            tasks.is_as_expected(project, answer.payload, ledger.items[answer.item].expected or {})
-        )
+        expected = ledger.items[answer.item].expected or {}
+        checks[answer.rater].append(tasks.is_as_expected(project, answer.payload, expected))
     distances, outlying = _distances(columns[:2] if project.task == "operations" else columns)
     drift = _drift(columns) if project.task == "rating" else {}
     usual = _median_seconds(answers)
@@ -215,9 +213,7 @@ def _distances(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]],
     for column in columns:
         ratings = column.ratings
         spread = 1.0 if ratings.level == "nominal" else float(ratings.numbers.std()) if len(ratings) else 0.0
-        if not len(ratings) or not spread:
-            continue
-        for rater in ratings.by_rater():
+        for rater in ratings.by_rater() if len(ratings) and spread else ():
             if rater.compared:
                 sums[rater.name] += rater.distance * rater.compared / spread
                 counts[rater.name] += rater.compared

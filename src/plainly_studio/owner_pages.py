@@ -40,10 +40,8 @@ _MEDIA = {
 
 async def dashboard(call: Call) -> Response:
     """Show the dashboard; its script requests the figures."""
-    stop_reason = await call.studio.read(partial(read_fact, key="stopped"))
-    return call.page(
-        "owner.html", formats=exports.FORMATS, here="owner", stopped=stop_reason, warnings=warnings(call.studio)
-    )
+    values = {"stopped": await call.studio.read(partial(read_fact, key="stopped")), "warnings": warnings(call.studio)}
+    return call.page("owner.html", formats=exports.FORMATS, here="owner", **values)
 
 
 async def live_figures(call: Call) -> Response:
@@ -107,11 +105,10 @@ def _read_decision(call: Call, ledger: Ledger, project: Project, number: int) ->
             raise Refusal(422, "invalid", "Choose versions that were shown, two different ones.")
         return {"choice": {"shown": systems, **(choice if "best_system" in choice else {"tie": True})}}
     rater = call.text("marks", "", longest=64)
-    marks = [answer.payload.get("groups", []) for answer in ledger.answers()
-             if (answer.item, answer.rater) == (number, rater)]  # fmt: skip
-    if rater and not marks:
+    marks = {answer.rater: answer.payload.get("groups", []) for answer in ledger.answers() if answer.item == number}
+    if rater and rater not in marks:
         raise Refusal(422, "invalid", "This rater has not marked the item.")
-    return {"groups": next(iter(marks), []), "by": rater}
+    return {"groups": marks.get(rater, []), "by": rater}
 
 
 async def trail_page(call: Call) -> Response:
@@ -129,10 +126,8 @@ async def export(call: Call) -> Response:
         raise Refusal(404, "unknown", f"There is no such export. Available: {', '.join(names)}.")
     await studio.write(lambda connection: call.log(connection, "export", format=name))
     if name in people.LISTS:
-        content = await studio.read(
-            lambda connection: people.write_list(connection, studio.project, studio.secret, name)
-        )
-        return _attach(content, name, "csv")
+        write_list = partial(people.write_list, project=studio.project, secret=studio.secret, name=name)
+        return _attach(await studio.read(write_list), name, "csv")
     try:
         content = await studio.compute(lambda ledger, project: exports.write(ledger, project, name))
     except MissingExtra as error:
@@ -141,7 +136,7 @@ async def export(call: Call) -> Response:
 
 
 async def backup(call: Call) -> Response:
-    """Return a consistent copy of the SQLite database, while everyone goes on working."""
+    """Return a consistent copy of the SQLite database, while everyone keeps working."""
     store = call.studio.store
     if not store.sqlite:
         raise Refusal(409, "postgresql", "Back PostgreSQL up with pg_dump.")
@@ -185,27 +180,23 @@ async def people_page(call: Call, link: str = "") -> Response:
     rater, invitation, studio = schema.rater, schema.invitation, call.studio
     statement = select(invitation, rater.c.pseudonym).outerjoin(rater, rater.c.id == invitation.c.rater_id)
 
-    def work(connection: Connection) -> tuple[Any, Any]:
-        raters = people.list_raters(connection, studio.project, studio.secret)
-        return connection.execute(statement.order_by(invitation.c.id)).all(), raters
-
-    invitations, raters = await studio.read(work)
+    rows = await studio.read(lambda connection: connection.execute(statement.order_by(invitation.c.id)).all())
+    raters = await studio.read(partial(people.list_raters, project=studio.project, secret=studio.secret))
     ids = [name for name in studio.project.crowd.parameters if any(row[name] for row in raters)]
-    lists = {"invitations": invitations, "raters": raters, "ids": ids, "lists": people.LISTS}
+    lists = {"invitations": rows, "raters": raters, "ids": ids, "lists": people.LISTS}
     return call.page("people.html", here="people", link=link, day=format_time, **lists)
 
 
 async def invite(call: Call) -> Response:
     """Make a link and show it, once."""
     kind: Any = call.text("kind")
-    label = call.text("label", "", longest=200)
     if kind not in get_args(people.InvitationKind):
         raise InvalidField("kind", "A link is for a person, a crowd or an owner.")
+    options: dict[str, Any] = {"label": call.text("label", "", longest=200), "by": call.person.pseudonym}
     once = kind != "crowd" and call.data.get("once") == "yes"
-    make = partial(people.invite, kind=kind, label=label, once=once, by=call.person.pseudonym)
-    token = await call.studio.write(make)
-    origin = call.studio.address.origin(call.request) or ""
-    return await people_page(call, f"{origin}{call.studio.address.base}/join/{token}")
+    token = await call.studio.write(partial(people.invite, kind=kind, once=once, **options))
+    address = call.studio.address
+    return await people_page(call, f"{address.origin(call.request) or ''}{address.base}/join/{token}")
 
 
 async def revoke(call: Call) -> Response:
@@ -219,32 +210,23 @@ async def revoke(call: Call) -> Response:
     return await call.change(work, "/owner/people")
 
 
-async def remove(call: Call) -> Response:
-    """End a person's access. Their answers stay and count."""
-    return await _change_rater(call, people.end_access)
+_RATER_ACTIONS: Mapping[str, Callable[..., object]] = {
+    "remove": people.end_access,
+    "exclude": people.exclude,
+    "restore": people.restore,
+    "erase": people.erase,
+}
 
 
-async def exclude(call: Call) -> Response:
-    """Stop counting a person's answers; their items may go to others."""
-    why = call.text("why", "", longest=200)
-    return await _change_rater(call, people.exclude, why=why, replace=call.data.get("replace") == "yes")
-
-
-async def restore(call: Call) -> Response:
-    """Count a person's answers again."""
-    return await _change_rater(call, people.restore)
-
-
-async def erase(call: Call) -> Response:
-    """Delete a person and their answers, at their request."""
-    if call.data.get("sure") != "yes":
+async def change_rater(call: Call) -> Response:
+    """End a person's access, stop or resume counting their answers, or delete both, as the path says."""
+    action = call.request.scope["path"].rpartition("/")[2]
+    options: dict[str, Any] = {"pseudonym": call.text("rater", longest=64), "by": call.person.pseudonym}
+    if action == "exclude":
+        options |= {"why": call.text("why", "", longest=200), "replace": call.data.get("replace") == "yes"}
+    if action == "erase" and call.data.get("sure") != "yes":
         raise Refusal(422, "sure", "Deleting cannot be undone. Go back and tick the box beside the button.")
-    return await _change_rater(call, people.erase)
-
-
-async def _change_rater(call: Call, action: Callable[..., object], **options: Any) -> Response:
-    rater = call.text("rater", longest=64)
-    return await call.change(partial(action, pseudonym=rater, by=call.person.pseudonym, **options), "/owner/people")
+    return await call.change(partial(_RATER_ACTIONS[action], **options), "/owner/people")
 
 
 # Name → label in the form; a dot separates a section and its key.
@@ -271,9 +253,8 @@ def _flatten(project: Project) -> dict[str, Any]:
     """Return every setting by its dotted name."""
     settings: dict[str, Any] = {}
     for name, value in to_builtins(project).items():
-        settings |= (
-            {f"{name}.{key}": inner for key, inner in value.items()} if isinstance(value, dict) else {name: value}
-        )
+        section = {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+        settings |= section
     return settings
 
 
@@ -314,9 +295,8 @@ async def settings_page(call: Call) -> Response:
     current = _flatten(call.studio.project)
     values = {name: f"{value:g}" if isinstance(value, float) else value for name, value in current.items()}
     fields = [(name, title, values[name], name in ("instructions", "consent")) for name, title in EDITABLE.items()]
-    return call.page(
-        "settings.html", here="settings", fields=fields, differs=differences, editable=EDITABLE, unreadable=error
-    )
+    file = {"differs": differences, "editable": EDITABLE, "unreadable": error}
+    return call.page("settings.html", here="settings", fields=fields, **file)
 
 
 async def save_settings(call: Call) -> Response:
@@ -352,15 +332,10 @@ async def _apply(call: Call, values: Mapping[str, str]) -> Response:
 def warnings(studio: Studio) -> list[str]:
     """Return what an owner has to know before anything else."""
     differences, error = _compare_file(studio)
-    sentences = []
-    if differences:
-        names = ", ".join(differences)
-        sentences.append(f"The study's file differs from the running study ({names}). See Settings.")
-    if error:
-        sentences.append(f"The study's file cannot be read: {error}")
-    if studio.has_foreign_secret:
-        sentences.append(
-            "The .secret file is not the one with which this study began. Completion codes no longer match, "
-            "and people from a crowd platform are not recognised. Restore the first file."
-        )
-    return sentences
+    sentences = {
+        f"The study's file differs from the running study ({', '.join(differences)}). See Settings.": differences,
+        f"The study's file cannot be read: {error}": error,
+        "The .secret file is not the one with which this study began. Completion codes no longer match, and people "
+        "from a crowd platform are not recognised. Restore the first file.": studio.has_foreign_secret,
+    }
+    return [sentence for sentence, applies in sentences.items() if applies]

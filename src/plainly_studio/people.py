@@ -1,11 +1,11 @@
-"""People: how they come in, whose answers count, and what their work has earned.
+"""People: how they join, whose answers count, and what their work has earned.
 
-People come by link. A link is a random token that only its holder has; the database has its hash. Opening a link
-changes nothing, because chat programs and mail scanners open links too; pressing the button does. There are no
-passwords: a link leads its person back in until it is revoked, and so does an owner's.
+People join by a link with a random token, of which the database stores only the hash. Opening a link changes nothing,
+because chat programs and mail scanners open links too; pressing the button does. There are no passwords: a link works
+until it is revoked.
 
-The answers of excluded people stay in the database and, marked, in the exports, but do not count anywhere else. When a
-person is deleted, only the random id and the number of answers stay in the audit trail.
+The answers of excluded people stay in the database and, marked, in the exports, but count nowhere else. When a person
+is deleted, only the pseudonym and the number of answers stay in the audit trail.
 
 Crowd platforms pay three kinds of work differently, so there are three codes: complete, screened out by the test, and
 returned (stopped early, or no work was left).
@@ -64,9 +64,7 @@ class Secret:
         try:
             self._key = bytes.fromhex(self.text)
         except ValueError:
-            raise BadInput(
-                f"{path} is not the secret of a study. Restore the study's own file from a backup."
-            ) from None
+            raise BadInput(f"{path} is not the secret of a study. Restore the study's file from a backup.") from None
 
     def sign(self, purpose: str, text: str) -> str:
         """Return a keyed hash, which cannot be computed without the secret."""
@@ -83,7 +81,7 @@ class Person:
     session: str
     state: str = "active"  # people who left or are excluded get no more items
     crowd: str = "{}"
-    outcome: Outcome | None = None  # what their work came to, once it has ended
+    outcome: Outcome | None = None  # once their work has ended
 
 
 def hash_token(token: str) -> str:
@@ -145,7 +143,7 @@ def _find_or_add_person(
             return person
     now = time.time()
     values = {
-        "pseudonym": "r-" + secrets.token_hex(5),  # It reveals neither the person nor when they came.
+        "pseudonym": "r-" + secrets.token_hex(5),  # It reveals neither the person nor when they joined.
         "role": "owner" if row.kind == "owner" else "rater",
         "state": "active",
         "crowd": json.dumps(dict(crowd)),
@@ -230,8 +228,7 @@ def purge(connection: Connection, project: Project, now: float) -> int:
     today = datetime.datetime.fromtimestamp(now, datetime.UTC).date()
     if not project.personal_until or today <= datetime.date.fromisoformat(project.personal_until):
         return 0
-    is_known = (rater.c.crowd != "{}") | rater.c.person.is_not(None)
-    forget = update(rater).where(is_known).values(crowd="{}", person=None)
+    forget = update(rater).where((rater.c.crowd != "{}") | rater.c.person.is_not(None)).values(crowd="{}", person=None)
     count = len(connection.execute(forget.returning(rater.c.id)).all())
     unlabel = update(invitation).where(invitation.c.label != "").values(label="")
     links = len(connection.execute(unlabel.returning(invitation.c.id)).all())
@@ -246,7 +243,7 @@ def agreed_items(project: Project) -> int:
 
 
 def outcome_of(project: Project, state: str, done: int) -> Outcome | None:
-    """Return what a person's work came to; None while it goes on."""
+    """Return the outcome of a person's work; None while it continues."""
     if state == "failed":
         return "screened-out"
     # A person who stops early earns the code only if a number of items was agreed.
@@ -256,22 +253,17 @@ def outcome_of(project: Project, state: str, done: int) -> Outcome | None:
 
 
 def record_outcome(connection: Connection, rater_id: int, outcome: Outcome) -> None:
-    """Store what a person's work came to, with the time at which this outcome was first reached."""
+    """Store the outcome of a person's work, and when it was first reached."""
     differs = rater.c.outcome.is_(None) | (rater.c.outcome != outcome)
     statement = update(rater).where(rater.c.id == rater_id, differs)
     connection.execute(statement.values(outcome=outcome, ended_at=time.time()))
 
 
 def completion_code(project: Project, secret: Secret, outcome: str, pseudonym: str) -> str:
-    """Return the code for the platform: the project's code for this outcome, or one of the person's own."""
-    crowd = project.crowd
-    codes = {
-        "complete": crowd.completion_code,
-        "returned": crowd.returned_code,
-        "screened-out": crowd.screened_out_code,
-    }
+    """Return the code for the platform: the project's for this outcome, or one made for the person."""
     purpose = "completion" if outcome == "complete" else outcome
-    return codes[outcome] or secret.sign(purpose, pseudonym)[:10].upper()
+    code: str = getattr(project.crowd, f"{purpose.replace('-', '_')}_code")
+    return code or secret.sign(purpose, pseudonym)[:10].upper()
 
 
 def final_page(project: Project, secret: Secret, person: Person, outcome: str) -> dict[str, str]:

@@ -153,15 +153,6 @@ class Project(Settings, frozen=True):
         return json.dumps(to_builtins(self), ensure_ascii=True)
 
 
-class Protocol(Settings, frozen=True):
-    """The scales and instructions of a paper."""
-
-    title: str
-    source: str
-    instructions: str
-    scales: tuple[RatingScale, ...]
-
-
 def protocols() -> tuple[str, ...]:
     """Return the names of the papers' protocols."""
     return tuple(sorted(path.stem for path in _PROTOCOLS.glob("*.toml")))
@@ -174,28 +165,30 @@ def read_project(path: Path) -> Project:
     return parse_project(read_toml(path), where=str(path))
 
 
-def write_project(path: Path, options: Mapping[str, Any], *, demo: bool = False) -> bool:
-    """Write a project's file and return True; with an existing file, refuse options and return False."""
+def write_project(path: Path, settings: Mapping[str, Mapping[str, Any]], *, demo: bool = False) -> bool:
+    """Write a project's file from settings by section and return True; with an existing file, refuse them."""
+    sections = {title: {key: value for key, value in rows.items() if value} for title, rows in settings.items()}
     if path.exists():
-        if options:
-            raise BadInput(f"{path} exists; set {', '.join(options)} there, or choose another name.")
+        if names := [key for rows in sections.values() for key in rows]:
+            raise BadInput(f"{path} exists; set {', '.join(names)} there, or choose another name.")
         return False
-    if not (demo or options.get("test_set") or options.get("source")):
+    data = sections["data"]
+    if not (demo or data.get("test_set") or data.get("source")):
         raise BadInput(f"There is no {path}. Pass -t NAME, --source FILE or --demo to create it.")
-    task = options.get("task", "rating")
-    protocol = {"protocol": options.get("protocol", "tradeoff-2018")} if task == "rating" else {}
-    data: dict[str, Any] = {name: options[name] for name in ("test_set", "systems", "items") if options.get(name)}
-    if source := options.get("source"):
-        data["source"] = os.path.relpath(source, path.parent)
-    if outputs := options.get("outputs"):
-        data["outputs"] = [change_path(spec, lambda file: os.path.relpath(file, path.parent)) for spec in outputs]
-    sections = {"project": {"name": path.stem, "task": task, **protocol}, "data": data}
-    if overlap := options.get("overlap"):
-        sections["assignment"] = {"overlap": overlap}
+    if data.get("source"):
+        data["source"] = os.path.relpath(data["source"], path.parent)
+    if data.get("outputs"):
+        data["outputs"] = [
+            change_path(spec, lambda file: os.path.relpath(file, path.parent)) for spec in data["outputs"]
+        ]
+    project = {"name": path.stem, "task": "rating", "protocol": "tradeoff-2018", **sections["project"]}
+    if project["task"] != "rating":
+        del project["protocol"]
     # Strings, numbers and lists are written in the same way in JSON and TOML.
     parts = [
         "\n".join([f"[{title}]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in rows.items())])
-        for title, rows in sections.items()
+        for title, rows in {**sections, "project": project}.items()
+        if rows or title == "data"
     ]
     head = "# What people are asked to do. All settings: docs/studio.md\n"
     write_whole(path, head + "\n\n".join(parts) + "\n")
@@ -222,7 +215,6 @@ def parse_project(content: Mapping[str, Any], *, where: str = "the project") -> 
         return project if "protocol" in values else replace(project, **own)
     if project.protocol not in protocols():
         raise UnknownName("protocol", project.protocol, protocols(), see="docs/studio.md")
-    protocol = convert_settings(
-        read_shipped(__file__, f"protocols/{project.protocol}.toml"), Protocol, where=f"the protocol {project.protocol}"
-    )
-    return replace(project, scales=protocol.scales, instructions=project.instructions or protocol.instructions.strip())
+    protocol = read_shipped(__file__, f"protocols/{project.protocol}.toml")
+    values |= {"scales": protocol["scales"], "instructions": project.instructions or protocol["instructions"].strip()}
+    return convert_settings(values, Project, where=f"the protocol {project.protocol}")

@@ -14,16 +14,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from plainly_studio import assignments, people, schema, tasks
-from plainly_studio.context import (
-    HERE,
-    OWNER_COOKIE,
-    SESSION_COOKIE,
-    VISIT_COOKIE,
-    Call,
-    parse_integer,
-    read_words,
-    reply,
-)
+from plainly_studio.context import COOKIES, HERE, Call, parse_integer, read_words, reply
 from plainly_studio.store import InvalidField, Refusal, log_event
 
 _NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk sends while a worker only looks
@@ -57,7 +48,7 @@ async def show_invitation(call: Call) -> Response:
     """Show the invitation and the button; looking at it uses nothing up."""
     studio, token = call.studio, call.request.path_params["token"]
     invitation = await studio.read(partial(people.find_invitation, token=token))
-    visit = call.request.cookies.get(VISIT_COOKIE) or secrets.token_urlsafe(24)
+    visit = call.request.cookies.get(COOKIES["visitor"]) or secrets.token_urlsafe(24)
     crowd = {name: call.data[name] for name in studio.project.crowd.parameters if call.data.get(name)}
     page = studio.page(
         "join.html",
@@ -68,7 +59,7 @@ async def show_invitation(call: Call) -> Response:
         owner=invitation.kind == "owner",
         preview=crowd.get("assignmentId") == _NOT_ACCEPTED,
     )
-    _set_cookie(call, page, VISIT_COOKIE, visit, 3600)
+    _set_cookie(call, page, "visitor", visit, 3600)
     return page
 
 
@@ -82,7 +73,7 @@ async def accept_invitation(call: Call) -> Response:
         raise Refusal(422, "consent", "Taking part needs your consent. Go back, read the text and tick the box.")
     session = await studio.write(lambda connection: people.accept(connection, project, studio.secret, token, crowd))
     response = studio.redirect("/owner" if is_owner else "/work")
-    _set_cookie(call, response, OWNER_COOKIE if is_owner else SESSION_COOKIE, session, int(people.SESSION_SECONDS))
+    _set_cookie(call, response, "owner" if is_owner else "rater", session, int(people.SESSION_SECONDS))
     return response
 
 
@@ -91,21 +82,20 @@ async def end_session(call: Call) -> Response:
     table = schema.session
     statement = delete(table).where(table.c.token_hash == call.person.session)
     response = await call.change(lambda connection: connection.execute(statement), "/")
-    cookie = OWNER_COOKIE if call.person.role == "owner" else SESSION_COOKIE
-    response.delete_cookie(cookie, path=call.studio.address.base or "/")
+    response.delete_cookie(COOKIES[call.person.role], path=call.studio.address.base or "/")
     return response
 
 
-def _set_cookie(call: Call, response: Response, name: str, value: str, seconds: int) -> None:
+def _set_cookie(call: Call, response: Response, role: str, value: str, seconds: int) -> None:
     path, secure = call.studio.address.base or "/", call.studio.address.secure
     # In a platform's frame our cookies are third-party cookies, and only this kind is sent there.
     site: Literal["none", "lax"] = "none" if secure and call.studio.project.crowd.frame else "lax"
-    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite=site)
+    response.set_cookie(COOKIES[role], value, max_age=seconds, path=path, secure=secure, httponly=True, samesite=site)
 
 
 async def work_page(call: Call) -> Response:
-    """Show the page on which all work is done."""
-    return call.page("work.html", about=_page_settings(call), preview=False)
+    """Show the page on which all work is done; an owner sees a preview."""
+    return call.page("work.html", about=_page_settings(call), preview=_is_preview(call))
 
 
 async def me(call: Call) -> Response:
@@ -212,7 +202,7 @@ async def more_time(call: Call) -> Response:
 
 async def list_answers(call: Call) -> Response:
     """Return the rater's latest answers, newest first, to look at and to change."""
-    assignment, entry = schema.assignment, schema.entry
+    assignment, entry, project = schema.assignment, schema.entry, call.studio.project
     latest = (
         select(assignment.c.id, entry.c.payload)
         .join(entry, (entry.c.assignment_id == assignment.c.id) & (entry.c.revision == assignment.c.revision))
@@ -222,17 +212,21 @@ async def list_answers(call: Call) -> Response:
     )
 
     def work(connection: Connection) -> list[dict[str, Any]]:
-        rows = connection.execute(latest).all()
-        items = [assignments.present(connection, call.studio.project, row.id) for row in rows]
         return [
-            {**item, "answer": assignments.without_systems(row.payload)} for item, row in zip(items, rows, strict=True)
+            {**assignments.present(connection, project, row.id), "answer": assignments.without_systems(row.payload)}
+            for row in connection.execute(latest).all()
         ]
 
     return reply({"items": await call.studio.read(work)})
 
 
+def _is_preview(call: Call) -> bool:
+    return call.person.role == "owner"
+
+
 def _identity(call: Call) -> dict[str, Any]:
-    return {"rater": call.person.pseudonym, "token": call.studio.page_token(call.person.session)}
+    rater = "preview" if _is_preview(call) else call.person.pseudonym
+    return {"rater": rater, "token": call.studio.page_token(call.person.session)}
 
 
 def _page_settings(call: Call) -> dict[str, Any]:
@@ -240,8 +234,8 @@ def _page_settings(call: Call) -> dict[str, Any]:
     words = read_words(project.language)
     settings: dict[str, Any] = {
         **_identity(call),
-        "base": call.studio.address.base,
-        "preview": False,
+        "base": call.studio.address.base + ("/preview" if _is_preview(call) else ""),
+        "preview": _is_preview(call),
         "words": words["page"] | {f"refused_{code}": sentence for code, sentence in words["refused"].items()},
         "task": project.task,
         "ahead": project.assignment.ahead,
@@ -262,18 +256,6 @@ def _page_settings(call: Call) -> dict[str, Any]:
     return settings
 
 
-async def preview_page(call: Call) -> Response:
-    """Show the work page whose requests go to the preview."""
-    base = f"{call.studio.address.base}/preview"
-    about = {**_page_settings(call), "base": base, "preview": True, "rater": "preview"}
-    return call.page("work.html", about=about, preview=True)
-
-
-async def preview_me(call: Call) -> Response:
-    """Return the token of the preview."""
-    return reply({**_identity(call), "rater": "preview"})
-
-
 async def preview_claim(call: Call) -> Response:
     """Return the first practice items and the first items of the study, all at once."""
     project = call.studio.project
@@ -285,9 +267,9 @@ async def preview_claim(call: Call) -> Response:
         return items, people.seconds_per_item(connection, project)
 
     items, seconds = await call.studio.read(read)
-    total = max(len(items), last)
-    items = [{**item, "assignment": number} for number, item in enumerate(items, 1) if number > last]
-    content = {"items": items, "state": "finished", "answered": 0, "total": total, "now": time.time()}
+    constant = {"revision": 0, "expires_at": 1e12, "draft": None}
+    new = [{**item, **constant, "assignment": number} for number, item in enumerate(items, 1) if number > last]
+    content = {"items": new, "state": "finished", "answered": 0, "total": max(len(items), last), "now": time.time()}
     return reply({**content, "seconds": seconds, "code": "PREVIEW"})
 
 

@@ -3,6 +3,7 @@
 Answers are checked on the way in, so that nothing has to be repaired on the way out.
 """
 
+import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -77,9 +78,8 @@ def check(project: Project, payload: object, item: Mapping[str, Any], candidates
     """Return an answer in the form in which it is stored, or refuse it with the name of the field."""
     if not isinstance(payload, Mapping):
         raise InvalidField("payload", "The answer must be an object.")
-    for key in payload:
-        if key not in ("cannot_judge", "comment", "values", "groups", "choice"):
-            raise InvalidField(str(key), f"Unknown field {key!r}.")
+    if unknown := [key for key in payload if key not in ("cannot_judge", "comment", "values", "groups", "choice")]:
+        raise InvalidField(str(unknown[0]), f"Unknown field {unknown[0]!r}.")
     comment = payload.get("comment") or ""
     if not isinstance(comment, str) or len(comment) > LONGEST_COMMENT:
         raise InvalidField("comment", f"A comment is text of at most {LONGEST_COMMENT} characters.")
@@ -99,22 +99,18 @@ def check(project: Project, payload: object, item: Mapping[str, Any], candidates
 def _check_values(project: Project, values: object) -> dict[str, float | None]:
     if not isinstance(values, Mapping):
         raise InvalidField("values", "A rating has a value for each scale.")
-    for name in values:
-        if name not in {scale.name for scale in project.scales}:
-            raise InvalidField(str(name), f"There is no scale {name!r}.")
+    if unknown := [name for name in values if name not in {scale.name for scale in project.scales}]:
+        raise InvalidField(str(unknown[0]), f"There is no scale {unknown[0]!r}.")
     for scale in project.scales:
         value = values.get(scale.name)
         if value is None and scale.name in values and project.cannot_judge:
             continue
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InvalidField(scale.name, f"{scale.question} has no answer yet.")
-        if not scale.minimum <= value <= scale.maximum or not _is_whole((value - scale.minimum) / scale.step):
+        is_inside = scale.minimum <= value <= scale.maximum
+        if not is_inside or abs(math.remainder(value - scale.minimum, scale.step)) >= 1e-9 * scale.step:
             raise InvalidField(scale.name, f"{value} is not on the scale from {scale.minimum:g} to {scale.maximum:g}.")
     return {scale.name: values[scale.name] for scale in project.scales}
-
-
-def _is_whole(number: float) -> bool:
-    return abs(number - round(number)) < 1e-9
 
 
 def check_groups(marks: object, lengths: Mapping[str, int], *, lenient: bool = False) -> list[dict[str, Any]]:
@@ -146,13 +142,16 @@ def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
+def _is_index(value: object, length: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < length
+
+
 def _check_positions(positions: object, length: int, number: int) -> list[int]:
     if not _is_list(positions):
         raise InvalidField("groups", f"Group {number} must list its words by number.")
     for position in positions:
-        if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < length:
-            message = f"Group {number} names the word {position!r}, which the sentence does not have."
-            raise InvalidField("groups", message)
+        if not _is_index(position, length):
+            raise InvalidField("groups", f"Group {number} has the word {position!r}, but the sentence does not.")
     return list(dict.fromkeys(positions))  # in the order marked, which alignment files keep
 
 
@@ -165,8 +164,7 @@ def _check_choice(project: Project, choice: object, candidates: int) -> dict[str
         return {"tie": True}
     ends = ("best",) if project.ranking.method == "pairwise" else ("best", "worst")
     for end in ends:
-        position = choice.get(end)
-        if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < candidates:
+        if not _is_index(choice.get(end), candidates):
             raise InvalidField(end, f"Choose the {end} version first.")
     if len({choice[end] for end in ends}) < len(ends):
         raise InvalidField("worst", "The best and the worst version cannot be the same.")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import ast
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,6 +73,44 @@ def test_misspelt_options_get_a_suggestion(capsys: pytest.CaptureFixture[str]) -
     assert "Did you mean '--metrics'?" in capsys.readouterr().err
     assert main(["compare", "--demo", "--test", "bootstrp"]) == 2
     assert "Did you mean 'bootstrap'?" in capsys.readouterr().err
+
+
+def test_help_imports_no_analysis() -> None:
+    script = (
+        "import sys\n"
+        "from plainly.cli import main\n"
+        "for name in (None, 'score', 'compare', 'audit', 'gate', 'facts', 'data', 'operations', 'studio'):\n"
+        "    try: main([name, '--help'] if name else ['--help'])\n"
+        "    except SystemExit: pass\n"
+        "    if name is None: assert 'numpy' not in sys.modules\n"
+        "print({name.split('.')[1] for name in sys.modules if name.startswith('plainly.')}, file=sys.stderr)\n"
+    )
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ast.literal_eval(process.stderr) == {"cli", "core"}
+
+
+def test_choices_written_out_for_help_are_those_of_the_packages() -> None:
+    from plainly import data
+    from plainly.auditing import outcome
+    from plainly.checks import rules
+    from plainly.scoring import comparisons, evaluate, references, subsets
+
+    def option(command: str, flag: str) -> argparse.Action:
+        return command_parser(command)._option_string_actions[flag]
+
+    for command in ("score", "compare"):
+        assert list(option(command, "--like").choices or ()) == list(evaluate.PRESETS)
+        assert option(command, "--over").choices == references.OVER
+        assert all(name in str(option(command, "--by").help) for name in subsets.FIELDS)
+    assert {*comparisons.TESTS} <= {*(option("compare", "--test").choices or ())}
+    assert option("gate", "--preset").choices == rules.PRESETS
+    assert all(name in str(option("audit", "--tables").help) for name in outcome.TABLES)
+    assert option("audit", "--tables").default == outcome.DEFAULT_TABLES
+    kinds = command_parser("data")._subparsers
+    assert kinds is not None
+    (actions,) = kinds._group_actions
+    assert isinstance(actions.choices, dict)
+    assert actions.choices["list"]._option_string_actions["--kind"].choices == data.KINDS
 
 
 def test_plainly_alone_says_what_one_can_ask(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from plainly.core.errors import BadInput
 from plainly_studio.app import ENDPOINTS, LONGEST_BODY, Endpoint, build
 from plainly_studio.app import serve as run_server
-from plainly_studio.context import SESSION_COOKIE, Address, Limiter, Studio
+from plainly_studio.context import COOKIES, Address, Limiter, Studio
 from plainly_studio.creation import make_item
 from plainly_studio.people import Secret, hash_token
 from plainly_studio.project import parse_project
@@ -158,7 +158,7 @@ def test_opening_a_link_uses_nothing_up_and_pressing_the_button_does(study: Stud
 def test_tokens_are_stored_hashed_only(study: Study) -> None:
     token = study.link()
     one = Rater(ORIGIN, token, client=local_client(study))
-    session = one.client.cookies[SESSION_COOKIE]
+    session = one.client.cookies[COOKIES["rater"]]
     everything = json.dumps([[str(row) for row in study.query(f"SELECT * FROM {name}")] for name in
                              ("invitation", "session", "rater", "event")])  # fmt: skip
     assert token not in everything

@@ -4,6 +4,8 @@ A command is a module with ``HELP``, ``configure(parser)`` and ``run(args)``. In
 the entry point group ``plainly.commands``; their modules also have ``SUMMARY``, their line in ``plainly --help``.
 """
 
+from __future__ import annotations
+
 import importlib
 import os
 import shlex
@@ -11,7 +13,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from plainly.core.errors import BrokenPlugin, PlainlyError, did_you_mean
 from plainly.core.limits import handle_signals
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
     from plainly.core.result import Result
 
 # The commands of plainly itself, in the order in which people need them, and the question that each answers.
@@ -127,31 +130,37 @@ def load_command(name: str) -> ModuleType:
     """Import the module of a command."""
     if name in COMMANDS:
         return importlib.import_module(f"plainly.cli.{name}")
-    for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
-        try:
-            module = point.load()
-        except Exception as error:
-            why = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise BrokenPlugin(
-                f"The command {name!r} cannot be loaded from {point.value} ({why}). Fix or uninstall the plug-in."
-            ) from None
-        if isinstance(module, ModuleType):
-            return module
-        raise BrokenPlugin(f"{point.value}, named for the command {name!r}, is not a module.")
-    names = [*COMMANDS, *(point.name for point in entry_points(group=ENTRY_POINT_GROUP))]
-    kind = "option" if name.startswith("-") else "command"
-    raise PlainlyError(f"Unknown {kind} {name!r}.{did_you_mean(name, names)} See: plainly --help")
+    plugins = _plugins()
+    if name not in plugins.names:
+        kind = "option" if name.startswith("-") else "command"
+        suggestion = did_you_mean(name, [*COMMANDS, *plugins.names])
+        raise PlainlyError(f"Unknown {kind} {name!r}.{suggestion} See: plainly --help")
+    origin = plugins[name].value
+    try:
+        module = plugins[name].load()
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}".splitlines()[0]
+        message = f"The command {name!r} cannot be loaded from {origin} ({why}). Fix or uninstall the plug-in."
+        raise BrokenPlugin(message) from None
+    if not isinstance(module, ModuleType):
+        raise BrokenPlugin(f"{origin}, which should be the command {name!r}, is not a module.")
+    return module
+
+
+def _plugins() -> EntryPoints:
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINT_GROUP)
 
 
 def commands() -> dict[str, str]:
     """Return every installed command and the question that it answers; those of other packages come last."""
     summaries = dict(COMMANDS)
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        if point.name not in summaries:
-            try:
-                summaries[point.name] = str(load_command(point.name).SUMMARY)
-            except (BrokenPlugin, AttributeError) as error:
-                summaries[point.name] = f"(cannot be loaded: {error})"
+    for name in sorted(_plugins().names - summaries.keys()):
+        try:
+            summaries[name] = str(load_command(name).SUMMARY)
+        except (BrokenPlugin, AttributeError) as error:
+            summaries[name] = f"(cannot be loaded: {error})"
     return summaries
 
 

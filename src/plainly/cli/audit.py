@@ -3,16 +3,13 @@
 import argparse
 from pathlib import Path
 
-from plainly.auditing import audit
-from plainly.auditing.attacks import list_attacks
-from plainly.auditing.outcome import DEFAULT_TABLES, TABLES
-from plainly.auditing.sweep import LEVELS, SEED
 from plainly.cli import options
 from plainly.cli.options import number
 from plainly.core.errors import BadInput
 from plainly.core.limits import cores
 from plainly.core.progress import bar
 from plainly.core.result import Result
+from plainly.core.sampling import DEFAULTS
 
 HELP = """\
 Find out whether metrics can be fooled: attack a share of the outputs and watch every metric.
@@ -26,35 +23,19 @@ Find out whether metrics can be fooled: attack a share of the outputs and watch 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser, metrics=True)
-    names = f"all, or names between commas: {', '.join(TABLES)} ({','.join(DEFAULT_TABLES)})"
     add = parser.add_argument_group("attacks").add_argument
     add("--list", action="store_true", help="list the attacks, and how a sound metric reacts to them")
-    add(
-        "--attacks",
-        default="all",
-        metavar="NAMES",
-        help="all, paper (the six of Tanprasert & Kauchak 2021), or names between commas (all)",
-    )
-    add("--levels", metavar="PERCENT,…", help="shares of outputs to attack (10,20,…,100)", type=_levels, default=LEVELS)
-    add(
-        "--trials",
-        type=number("--trials"),
-        metavar="N",
-        help="repetitions of each attack (100; 5 with learned metrics)",
-    )
-    add(
-        "--seed",
-        type=number("--seed", "seed"),
-        help="seed of the trials (%(default)s), kept in the results",
-        default=SEED,
-    )
-    add(
-        "--processes", type=number("--processes"), metavar="N", help="how many to use; results are the same (all cores)"
-    )
-    add("--engine", choices=("local", "ray"), default="local", help="where trials are done (local)")
+    attacks = "all (default), paper (the six of Tanprasert & Kauchak 2021), or names separated by commas"
+    add("--attacks", default="all", metavar="NAMES", help=attacks)
+    add("--levels", type=_levels, metavar="PERCENT,…", help="shares of outputs to attack (10,20,…,100)")
+    add("--trials", type=number("--trials"), metavar="N", help="trials of each attack (100; 5 with learned metrics)")
+    add("--seed", type=number("--seed", "seed"), default=DEFAULTS["seed"], help="seed of the trials (%(default)s)")
+    add("--processes", type=number("--processes"), metavar="N", help="number of workers (all cores)")
+    add("--engine", choices=("local", "ray"), default="local", help="where trials are run (local)")
     add("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
     add = parser.add_argument_group("what to show").add_argument
-    add("--tables", metavar="NAMES", default=DEFAULT_TABLES, help=names)
+    tables = "all, or some of gameability, items, flips, overview, levels, parts, form (gameability,flips)"
+    add("--tables", metavar="NAMES", default=("gameability", "flips"), help=tables)
     add("--intervals", action="store_true", help="show where 95 %% of the trials lie, in levels")
     add("--plots", type=Path, metavar="DIR", help="draw every metric of every system there, as SVG and PNG")
     add("--out", type=Path, metavar="DIR", help="write all tables there, as CSV and Markdown")
@@ -62,6 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
+    from plainly.auditing import audit
+    from plainly.auditing.attacks import list_attacks
+    from plainly.auditing.sweep import LEVELS
+
     if args.list:
         return list_attacks()
     for directory in (args.plots, args.out):
@@ -72,7 +57,7 @@ def run(args: argparse.Namespace) -> Result:
         texts,
         metrics=options.resolve_metrics(args, texts),
         attacks=args.attacks,
-        levels=args.levels,
+        levels=args.levels or LEVELS,
         trials=args.trials,
         seed=args.seed,
         engine=args.engine,
@@ -95,4 +80,4 @@ def _levels(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part.strip().rstrip("%")) / 100 for part in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"percentages between commas, such as 10,50,100; not {text!r}") from None
+        raise argparse.ArgumentTypeError(f"percentages separated by commas, such as 10,50,100; not {text!r}") from None

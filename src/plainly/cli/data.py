@@ -1,26 +1,27 @@
-"""``plainly data``: which public data sets there are, what they are, and getting them onto this machine."""
+"""``plainly data``: list, describe and download public data sets."""
 
 import argparse
 
-from plainly import data
 from plainly.cli import options
 from plainly.core.errors import BadInput
 from plainly.core.progress import bar
 from plainly.core.result import Result
 
-HELP = "list, describe and fetch public test sets, system outputs and ratings"
+HELP = "list, describe and download public test sets, system outputs and ratings"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     listing = actions.add_parser("list", help="all data sets, one per line")
-    listing.add_argument("--kind", choices=data.KINDS, help="only data sets of this kind")
+    listing.add_argument(
+        "--kind", choices=("evalset", "outputs", "ratings", "annotations", "levels"), help="only data sets of this kind"
+    )
 
-    info = actions.add_parser("info", help="what a data set is, whose it is, and which systems it has outputs of")
+    info = actions.add_parser("info", help="describe a data set: origin, licence, and systems with outputs")
     info.add_argument("name", metavar="NAME", help="for example asset/test")
 
-    get = actions.add_parser("get", help="fetch data sets into the cache and check every file")
+    get = actions.add_parser("get", help="download data sets into the cache and check every file")
     get.add_argument("names", metavar="NAME", nargs="*", help="for example asset/test")
     get.add_argument("--all", action="store_true", help="every data set (about 30 MB)")
     get.add_argument("--with-outputs", action="store_true", help="and all system outputs for the named test sets")
@@ -30,6 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
+    from plainly import data
+
     if args.action == "list":
         return data.catalogue(args.kind)
     if args.action == "info":

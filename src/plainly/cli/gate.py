@@ -3,15 +3,12 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
-from plainly.checks import formats, rules
-from plainly.checks.gate import PRESETS, Gate, gate, preset_text
 from plainly.cli import options
 from plainly.cli.show import say, show
 from plainly.core.files import write_whole
 from plainly.core.progress import bar
-from plainly.io.files import stem
-from plainly.io.texts import Texts
 
 HELP = """\
 Fail a build if texts are not simpler, not faithful, or unfit to publish.
@@ -31,27 +28,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser)
     add = parser.add_argument_group("rules").add_argument
     add("--rules", metavar="FILE", help="rules in TOML; plainly gate init writes one with comments")
-    add("--preset", help="ready-made rules: %(choices)s", choices=PRESETS)
-    add(
-        "--require",
-        action="append",
-        default=[],
-        metavar="RULE",
-        help="a rule for the whole file, decided by its interval: 'quality >= 55', 'facts.changed <= 1%%'; repeatable",
-    )
-    add(
-        "--not-worse-than",
-        action="append",
-        default=[],
-        metavar="BASELINE:METRIC:MARGIN",
-        help="not worse than another file (or system) by more than a margin, by a paired test",
-    )
-    add(
-        "--undecided",
-        choices=("fail", "pass"),
-        default="fail",
-        help="the result of a rule for which there are too few items (fail)",
-    )
+    add("--preset", help="ready-made rules: %(choices)s", choices=("plain", "easy", "never-worse", "quick"))
+    rule = "a rule for the whole file, decided by its interval: 'quality >= 55', 'facts.changed <= 1%%'; repeatable"
+    add("--require", action="append", default=[], metavar="RULE", help=rule)
+    margin = "not worse than another file (or system) by more than a margin, by a paired test"
+    add("--not-worse-than", action="append", default=[], metavar="BASELINE:METRIC:MARGIN", help=margin)
+    add("--undecided", choices=("fail", "pass"), default="fail", help="rules with too few items to decide (fail)")
     add = parser.add_argument_group("for other programs").add_argument
     add("--junit", metavar="FILE", help="write JUnit XML")
     add("--report", metavar="FILE", help="write the page of plainly report, with the result of the gate")
@@ -62,21 +44,33 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from plainly.checks import formats, rules
+    from plainly.checks.gate import gate, preset_text
+    from plainly.io.files import stem
+
     if args.systems == ["init"] and not Path("init").exists():
         sys.stdout.write(preset_text(args.preset or "plain"))
         return 0
     options.check_targets(args, args.junit, args.sarif, args.report)
     all_rules = rules.resolve_rules(args.rules, args.preset).with_more(args.require, args.not_worse_than)
-    _add_baselines(args, all_rules)
+    for margin in all_rules.not_worse:  # A baseline may be another file or published system.
+        names = {name for path in args.systems for name in (path, path.partition("=")[0], stem(path))}
+        if margin.baseline not in names and (args.test_set or args.demo or Path(margin.baseline).exists()):
+            args.systems = [*args.systems, margin.baseline]
     texts = options.read_arguments(args)
-    outcome = gate(texts, rules=all_rules, undecided=args.undecided, sampling=options.sampling(args), progress=bar)
+    shared: dict[str, Any] = {"sampling": options.sampling(args), "progress": bar}
+    outcome = gate(texts, rules=all_rules, undecided=args.undecided, **shared)
     files = {system: path for path in args.systems for system in (path.partition("=")[0], stem(path))}
     if args.junit:
         write_whole(args.junit, formats.junit(outcome))
     if args.sarif:
         write_whole(args.sarif, formats.sarif(outcome, files))
     if args.report:
-        _write_page(args, texts, outcome)
+        from plainly.reporting.report import report
+
+        metrics = list(outcome.rules.specs) or None
+        report(texts, metrics=metrics, gate=outcome, out=args.report, command=args.command_line, **shared)
+        say(f"Wrote {args.report}.")
     if args.github:
         sys.stdout.write(formats.github(outcome, files))
         for note in outcome.notes():
@@ -84,27 +78,3 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(outcome, args.format)
     return 0 if outcome.passed else 1
-
-
-def _write_page(args: argparse.Namespace, texts: Texts, outcome: Gate) -> None:
-    """Write the report on the same texts, with the metrics of the rules or the default ones."""
-    from plainly.reporting.report import report
-
-    report(
-        texts,
-        metrics=list(outcome.rules.specs) or None,
-        gate=outcome,
-        out=args.report,
-        command=args.command_line,
-        sampling=options.sampling(args),
-        progress=bar,
-    )
-    say(f"Wrote {args.report}.")
-
-
-def _add_baselines(args: argparse.Namespace, all_rules: rules.Rules) -> None:
-    """Add baselines that are files or published systems to the outputs to read."""
-    for margin in all_rules.not_worse:
-        names = {name for path in args.systems for name in (path, path.partition("=")[0], stem(path))}
-        if margin.baseline not in names and (args.test_set or args.demo or Path(margin.baseline).exists()):
-            args.systems = [*args.systems, margin.baseline]

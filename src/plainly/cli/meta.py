@@ -32,17 +32,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("where scores come from").add_argument
     add("-t", "--test-set", metavar="SET", help="texts of a named set whose ids are the rated items")
     add("--scores", metavar="FILE", help="scores that exist: a table with system, item and metrics")
-    add(
-        "--references", action="append", metavar="SET", help="which references, where there are several; 'each' for all"
-    )
+    add("--references", action="append", metavar="SET", help="references to use, where there are several; or 'each'")
     add = parser.add_argument_group("which outputs").add_argument
     add("--filter", action="store_true", help="also on outputs that are fluent and keep the meaning")
     add("--filter-by", metavar="A,B", help="the filter's dimensions (fluency and meaning)")
     add("--threshold", type=number("--threshold", "float"), default=0.3, help="the filter's threshold (0.3)")
     add("--filter-unit", choices=("sd", "points"), default="sd", help="of the threshold: sd above the mean, or points")
-    add("--without-sources", default="", metavar="FILE", help="filter out these sources: a file of lines, or a card")
+    add("--without-sources", default="", metavar="FILE", help="filter out these sources: a file, or a data set")
     add("--by", action="append", choices=("type", "simplicity"), help="slices; repeatable")
-    add("--control", metavar="A,B", help="held fixed in partial correlations; 'none' for none")
+    add("--control", metavar="A,B", help="dimensions held fixed in partial correlations; 'none' for none")
     options.add_sampling(parser)
     options.add_formats(parser, force=True)
 
@@ -58,13 +56,8 @@ def run(args: argparse.Namespace) -> Result:
     judgements = options.read_judgements(args)
     subset = None
     if args.filter:
-        subset = Filter.of(
-            judgements,
-            dimensions=options.split_names(args.filter_by),
-            threshold=args.threshold,
-            unit=args.filter_unit,
-            without_sources=args.without_sources,
-        )
+        filters = {"threshold": args.threshold, "unit": args.filter_unit, "without_sources": args.without_sources}
+        subset = Filter.of(judgements, dimensions=options.split_names(args.filter_by), **filters)
     result = meta(
         judgements,
         metrics=args.metrics or (),

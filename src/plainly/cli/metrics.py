@@ -1,4 +1,4 @@
-"""``plainly metrics``: which metrics there are, what one of them means, and why variants of one name differ."""
+"""``plainly metrics``: list the metrics, describe one, or show why its variants differ."""
 
 import argparse
 

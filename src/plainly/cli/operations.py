@@ -1,4 +1,4 @@
-"""``plainly operations``: what was done to the sentences, by whom, how often, and how surely."""
+"""``plainly operations``: label, count and compare what was done to the sentences."""
 
 import argparse
 from collections.abc import Callable, Iterable
@@ -11,12 +11,6 @@ from plainly.core.errors import BadInput
 from plainly.core.limits import cores
 from plainly.core.progress import bar
 from plainly.core.result import Result
-from plainly.io.units import Unit
-from plainly.streaming.corpus import Corpus
-from plainly.streaming.engines import engine
-from plainly.typology import agreement, formats, labelling
-from plainly.typology.operations import compare_with_people, operations
-from plainly.typology.vocabulary import glossary, typology_mapping
 
 HELP = """\
 What was done to the sentences: splits, deletions, synonyms and 23 other operations.
@@ -37,94 +31,70 @@ _SET = "annotated pairs: .aln (with its .crp), .jsonl, .tsv, .ann (with its .txt
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
-    def action(name: str, summary: str) -> argparse.ArgumentParser:
-        options_of_action = actions.add_parser(name, help=summary)
-        options_of_action.set_defaults(force=True)  # annotations carry no mark of who wrote them
-        return options_of_action
+    def action(name: str, summary: str) -> Callable[..., argparse.Action]:
+        subparser = actions.add_parser(name, help=summary)
+        subparser.set_defaults(force=True)  # annotations carry no mark of who wrote them
+        return subparser.add_argument
 
-    typology = action("typology", "the labels, their classes and definitions")
-    typology.add_argument("label", nargs="?", help="explain one label or class")
-    typology.add_argument("--mapping", metavar="NAME", help="how another typology maps onto it: salsa, ts-anno, easse")
+    add = action("typology", "the labels, their classes and definitions")
+    add("label", nargs="?", help="explain one label or class")
+    add("--mapping", metavar="NAME", help="how another typology maps onto it: salsa, ts-anno, easse")
 
-    profile = action("profile", "how often each operation occurs, on how many words, with which others")
-    profile.add_argument("set", metavar="SET", help=_SET)
-    profile.add_argument("--cooccurrence", action="store_true", help="print which operations occur together")
+    add = action("profile", "how often each operation occurs, on how many words, with which others")
+    add("set", metavar="SET", help=_SET)
+    add("--cooccurrence", action="store_true", help="print which operations occur together")
 
-    compare = action("compare", "what systems do, compared with what people do to the same sentences")
-    options.add_texts(compare)
-    compare.add_argument(
-        "--people", metavar="SET", help="annotated pairs of people; default: the references, labelled alike"
-    )
-    options.add_sampling(compare)
+    add = action("compare", "what systems do, compared with what people do to the same sentences")
+    options.add_texts(actions.choices["compare"])
+    add("--people", metavar="SET", help="pairs annotated by people; default: the references, labelled alike")
+    options.add_sampling(actions.choices["compare"])
 
-    label = action("label", "label the operations between sources and outputs")
-    options.add_texts(label, streaming=True)
-    label.add_argument(
-        "--workers", type=number("--workers"), dest="processes", metavar="N", help="the same as --processes"
-    )
-    label.add_argument(
-        "-o", "--output", metavar="FILE", help="write them here: .jsonl, .aln, .ann or .tsv (default: stdout)"
-    )
+    add = action("label", "label the operations between sources and outputs")
+    options.add_texts(actions.choices["label"], streaming=True)
+    add("--workers", type=number("--workers"), dest="processes", metavar="N", help="the same as --processes")
+    add("-o", "--output", metavar="FILE", help="file to write: .jsonl, .aln, .ann or .tsv (default: stdout)")
 
-    agreement = action("agreement", "how far annotators agree with one another, or with a gold")
-    agreement.add_argument(
-        "sets", nargs="+", metavar="SET", help="the same pairs annotated by several; with --gold, by one"
-    )
-    agreement.add_argument("--gold", metavar="SET", help="compare every set with this one: kappa, precision, recall")
-    agreement.add_argument(
-        "--merge",
-        default="labels",
-        metavar="KINDS",
-        help="count kinds as one before comparing: insertions-deletions, computational or changed",
-    )
+    add = action("agreement", "how far annotators agree with one another, or with a gold standard")
+    add("sets", nargs="+", metavar="SET", help="the same pairs by several annotators; with --gold, one is enough")
+    add("--gold", metavar="SET", help="compare every set with this one: kappa, precision, recall")
+    add("--merge", default="labels", metavar="KINDS", help="merge insertions-deletions, computational or changed")
 
-    repair = action("repair", "find labels on the wrong side and correct them")
-    repair.add_argument("set", metavar="SET", help=_SET)
-    repair.add_argument("-o", "--output", metavar="FILE", help="write the repaired pairs here")
+    add = action("repair", "find labels on the wrong side and correct them")
+    add("set", metavar="SET", help=_SET)
+    add("-o", "--output", metavar="FILE", help="file for the repaired pairs")
 
-    convert = action("convert", "from one format to another")
-    convert.add_argument("set", metavar="SET", help=_SET)
-    convert.add_argument("output", metavar="FILE", help="its ending chooses the format")
+    add = action("convert", "convert one format to another")
+    add("set", metavar="SET", help=_SET)
+    add("output", metavar="FILE", help="file to write; its ending determines the format")
 
-    correlate = action("correlate", "correlation of operations with a metric and its parts")
-    regress = action("regress", "regression of a metric's parts on operations")
-    for relate in (correlate, regress):
-        relate.add_argument(
-            "set", metavar="SET", help=_SET + "; each output is scored against the others of its source"
-        )
-        relate.add_argument("-m", "--metric", default="sari", help="which metric (sari)")
-        relate.add_argument("--part", action="append", metavar="NAME", help="which of its outputs; may be repeated")
-    regress.add_argument("--model", default="lasso", help="lasso (the default), ridge, linear, tree or forest")
-    regress.add_argument(
-        "--alpha", type=number("--alpha", "float"), help="penalty; default: chosen by cross-validation"
-    )
-    regress.add_argument("--folds", type=number("--folds"), default=10, help="folds, by source (10)")
+    for name, summary in (
+        ("correlate", "correlation of operations with a metric and its parts"),
+        ("regress", "regression of a metric's parts on operations"),
+    ):
+        add = action(name, summary)
+        add("set", metavar="SET", help=_SET + "; each output is scored against the others of its source")
+        add("-m", "--metric", default="sari", help="which metric (sari)")
+        add("--part", action="append", metavar="NAME", help="outputs of the metric to use; may be repeated")
+    add("--model", default="lasso", help="lasso (the default), ridge, linear, tree or forest")
+    add("--alpha", type=number("--alpha", "float"), help="penalty; default: chosen by cross-validation")
+    add("--folds", type=number("--folds"), default=10, help="folds, by source (10)")
 
-    evaluate = action("evaluate", "how good a labeller is, compared with baselines and people")
-    evaluate.add_argument(
-        "set", nargs="?", default="assetann/gold", metavar="SET", help=_SET + " (default: assetann/gold)"
-    )
+    add = action("evaluate", "how good a labeller is, compared with baselines and people")
+    add("set", nargs="?", default="assetann/gold", metavar="SET", help=_SET + " (default: assetann/gold)")
 
-    train = action("train", "measure by cross-validation, or make, the trained labeller (needs PyTorch)")
-    train.add_argument("set", nargs="?", default="assetann/annotations", metavar="SET", help=_SET)
-    train.add_argument("-o", "--output", metavar="FILE", help="train on everything and write the weights here (.npz)")
-    train.add_argument(
-        "--folds", type=number("--folds"), default=5, help="folds of the cross-validation, by source (5)"
-    )
-    train.add_argument(
-        "--gold", default="assetann/gold", metavar="SET", help="some of the same pairs, to measure on as well"
-    )
-    train.add_argument("--spacy", metavar="MODEL", help="with a parser: the name or path of a spaCy model")
-    train.add_argument("--save", metavar="FILE", help="write the cross-validated labels here (.jsonl)")
+    add = action("train", "train the labeller, or evaluate its training by cross-validation (needs PyTorch)")
+    add("set", nargs="?", default="assetann/annotations", metavar="SET", help=_SET)
+    add("-o", "--output", metavar="FILE", help="train on everything and write the weights here (.npz)")
+    add("--folds", type=number("--folds"), default=5, help="folds of the cross-validation, by source (5)")
+    add("--gold", default="assetann/gold", metavar="SET", help="some of the same pairs, to measure on as well")
+    add("--spacy", metavar="MODEL", help="with a parser: the name or path of a spaCy model")
+    add("--save", metavar="FILE", help="file for the cross-validated labels (.jsonl)")
 
-    for labelling_action in (compare, label, evaluate):
-        labelling_action.add_argument(
-            "--labeller",
-            default="light",
-            help="light (trained on non-commercial data), rules (no trained weights), or spacy (with a parser)",
-        )
-    for each in actions.choices.values():
-        options.add_formats(each)
+    labeller = "light (trained on non-commercial data), rules (no trained weights), or spacy (with a parser)"
+    for name in ("compare", "label", "evaluate"):
+        actions.choices[name].add_argument("--labeller", default="light", help=labeller)
+    for subparser in actions.choices.values():
+        options.add_formats(subparser)
 
 
 def run(args: argparse.Namespace) -> Result | int:
@@ -138,64 +108,63 @@ def run(args: argparse.Namespace) -> Result | int:
     return result
 
 
+def _show_typology(args: argparse.Namespace) -> Result:
+    from plainly.typology.vocabulary import glossary, typology_mapping
+
+    return typology_mapping(args.mapping) if args.mapping else glossary(args.label)
+
+
 def _profile(args: argparse.Namespace) -> Result:
+    from plainly.typology.operations import operations
+
     profile = operations(args.set)
     return profile.together() if args.cooccurrence else profile
 
 
 def _compare(args: argparse.Namespace) -> Result:
-    return compare_with_people(
-        options.read_arguments(args),
-        people=args.people,
-        labeller=args.labeller,
-        sampling=options.sampling(args),
-        processes=cores(),
-        progress=bar,
-    )
+    from plainly.typology.operations import compare_with_people
+
+    settings = {"people": args.people, "labeller": args.labeller, "sampling": options.sampling(args)}
+    return compare_with_people(options.read_arguments(args), **settings, processes=cores(), progress=bar)
 
 
 def _label(args: argparse.Namespace) -> Result | None:
-    sentence: Unit | None = "sentence" if args.unit == "sentence" else None
-    if sentence:
+    from plainly.streaming.corpus import Corpus
+    from plainly.streaming.engines import engine
+    from plainly.typology import formats, labelling
+
+    is_by_sentence = args.unit == "sentence"
+    if is_by_sentence:
         args.unit = None  # whole texts, so that additions and merges are labelled too
     with options.open_arguments(args) as data:
         if isinstance(data, Corpus):
-            if sentence:
+            if is_by_sentence:
                 raise BadInput("--unit is for texts that are held in memory. Use it with --engine memory.")
-            return _label_corpus(data, args)
+            if not args.output or Path(args.output).suffix:
+                raise BadInput("A corpus that is read in parts is labelled into a folder. Name one: -o FOLDER")
+            workers = engine(args.engine, processes=args.processes, address=args.address)
+            settings = {"labeller": args.labeller, "on_error": args.on_error, "restart": args.restart}
+            return labelling.label_corpus(data, args.output, engine=workers, **settings, progress=bar)
         options.check_targets(args, args.output)
-        processes = args.processes or cores()
-        result = labelling.label(data, unit=sentence, labeller=args.labeller, processes=processes, progress=bar)
+        settings = {"labeller": args.labeller, "processes": args.processes or cores()}
+        result = labelling.label(data, unit="sentence" if is_by_sentence else None, **settings, progress=bar)
     if args.format is not None and not args.output:
         return result
     for note in labelling.note_licence(result.labeller):
         say(note.message)
     print_warnings(result.remarks)
     for system, counts in result.documents.items():
-        summary_of_counts = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-        say(f"{system or 'outputs'}: {summary_of_counts}")
+        say(f"{system or 'outputs'}: {', '.join(f'{name} {count:,}' for name, count in counts.items())}")
     if args.output:
-        _wrote(result.save(args.output))
+        _say_written(result.save(args.output))
     else:
         print(formats.write_jsonl(result.pairs), end="")
     return None
 
 
-def _label_corpus(corpus: Corpus, args: argparse.Namespace) -> Result:
-    if not args.output or Path(args.output).suffix:
-        raise BadInput("A corpus that is read in parts is labelled into a folder. Name one: -o FOLDER")
-    return labelling.label_corpus(
-        corpus,
-        args.output,
-        labeller=args.labeller,
-        engine=engine(args.engine, processes=args.processes, address=args.address),
-        on_error=args.on_error,
-        restart=args.restart,
-        progress=bar,
-    )
+def _measure_agreement(args: argparse.Namespace) -> Result:
+    from plainly.typology import agreement, formats
 
-
-def _agreement(args: argparse.Namespace) -> Result:
     sets = {name: formats.load(name) for name in args.sets}
     if args.gold:
         return agreement.gold_agreement(args.gold, sets, merge=args.merge)
@@ -203,11 +172,19 @@ def _agreement(args: argparse.Namespace) -> Result:
 
 
 def _repair(args: argparse.Namespace) -> Result:
+    from plainly.typology.agreement import repair
+
     options.check_targets(args, args.output)
-    result = agreement.repair(args.set)
+    result = repair(args.set)
     if args.output:
-        _wrote(result.save(args.output))
+        _say_written(result.save(args.output))
     return result
+
+
+def _convert(args: argparse.Namespace) -> None:
+    from plainly.typology import formats
+
+    _say_written(formats.save(formats.load(args.set), args.output))
 
 
 def _relate(args: argparse.Namespace) -> Result:
@@ -218,7 +195,9 @@ def _relate(args: argparse.Namespace) -> Result:
     return regress(args.set, metric=args.metric, parts=args.part, model=args.model, alpha=args.alpha, folds=args.folds)
 
 
-def _measure(args: argparse.Namespace) -> Result | None:
+def _measure_labeller(args: argparse.Namespace) -> Result | None:
+    from plainly.typology import agreement
+
     if args.action == "evaluate":
         return agreement.evaluate_labeller(args.set, name=args.labeller)
     options.check_targets(args, args.output, args.save)
@@ -232,21 +211,21 @@ def _measure(args: argparse.Namespace) -> Result | None:
     return None
 
 
-def _wrote(paths: Iterable[Path]) -> None:
+def _say_written(paths: Iterable[Path]) -> None:
     for path in paths:
         say(f"Wrote {path}")
 
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace], Result | None]] = {
-    "typology": lambda args: typology_mapping(args.mapping) if args.mapping else glossary(args.label),
+    "typology": _show_typology,
     "profile": _profile,
     "compare": _compare,
     "label": _label,
-    "agreement": _agreement,
+    "agreement": _measure_agreement,
     "repair": _repair,
-    "convert": lambda args: _wrote(formats.save(formats.load(args.set), args.output)),
+    "convert": _convert,
     "correlate": _relate,
     "regress": _relate,
-    "evaluate": _measure,
-    "train": _measure,
+    "evaluate": _measure_labeller,
+    "train": _measure_labeller,
 }

@@ -1,12 +1,16 @@
 """The parser of a command, and the options that several commands share, each declared and read in one place.
 
-What a command evaluates is a named set, files, a table, the demo, a corpus too large to hold, or ratings.
+What a command evaluates is a named set, files, a table, the demo, a corpus too large to hold, or ratings. The packages
+that read them are imported when something is read, so that ``--help`` does not wait for them.
 """
+
+from __future__ import annotations
 
 import argparse
 import contextlib
 import dataclasses
 import glob
+import itertools
 import math
 import os
 import re
@@ -15,28 +19,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
-from plainly import data as datasets
 from plainly.cli import load_command
 from plainly.cli.show import FORMATS, say
-from plainly.core import registry
 from plainly.core.errors import BadInput, PlainlyError, UnknownName, did_you_mean
 from plainly.core.files import cache_directory, check_target
-from plainly.core.metric import Metric
 from plainly.core.progress import bar
 from plainly.core.sampling import DEFAULTS, METHODS, Sampling
-from plainly.io.files import split_name
-from plainly.io.tables import table_format
-from plainly.io.texts import Texts, absence_notes, with_language
-from plainly.scoring import evaluate
-from plainly.streaming.corpus import Corpus, open_corpus
-from plainly.text.languages import detection
 
 if TYPE_CHECKING:
+    from plainly.core.metric import Metric
+    from plainly.io.texts import Texts
     from plainly.people.ratings import Judgements
     from plainly.scoring.scores import Evaluation
+    from plainly.streaming.corpus import Corpus
 
-# Files larger than this in all are read in parts unless --engine memory is given.
+# Files with more bytes than this in all are read in parts unless --engine memory is passed.
 LARGE = 200_000_000
+PRESETS = ("easse", "sacrebleu", "hf")  # repeated here so that --help does not import plainly.scoring
 _STREAMED = ("parquet", "jsonl")
 _CONDITIONS = ("references_with", "references_without", "items_with", "items_without")
 _UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
@@ -106,36 +105,24 @@ def add_texts(parser: argparse.ArgumentParser, *, metrics: bool = False, streami
     )
     add("systems", nargs="*", metavar="OUTPUT", help=outputs)
     if metrics:
-        names = "which metrics, e.g. -m sari,bleu,'fkgl(variant=easse)'; may be repeated (see: plainly metrics)"
-        add("-m", "--metrics", action="extend", type=registry.split_specs, metavar="METRIC", help=names)
-        level = "the level that systems aim at: A1 to C2 or a column of the set for cefr, a number from 0 to 4 for sle"
-        add("--target", metavar="LEVEL", help=level)
-        tool = "metrics with the defaults of another tool: %(choices)s; says what it sets"
-        add("--like", choices=tuple(evaluate.PRESETS), help=tool)
+        from plainly.core.registry import split_specs
+
+        names = "metrics, e.g. -m sari,bleu,'fkgl(variant=easse)'; may be repeated (see: plainly metrics)"
+        add("-m", "--metrics", action="extend", type=split_specs, metavar="METRIC", help=names)
+        add("--target", metavar="LEVEL", help="level that systems aim at: A1 to C2 or a column (cefr), 0 to 4 (sle)")
+        add("--like", choices=PRESETS, help="the metrics with the defaults of another tool: %(choices)s")
     add = parser.add_argument_group("data").add_argument
     add("-t", "--test-set", metavar="SET", help="a named set, e.g. asset/test (see: plainly data list)")
     add("--source", metavar="FILE", help="the original sentences, one per line")
-    references = "reference simplifications, one file each with one per line; patterns such as 'ref.*.txt' are expanded"
-    add("--references", nargs="+", default=[], metavar="FILE", help=references)
+    add("--references", nargs="+", default=[], metavar="FILE", help="references, one per line: FILE …, or 'ref.*.txt'")
     add("--groups", metavar="FILE", help="document of each item, one per line, for clustered resampling")
     add("--table", metavar="FILE", help="a table that holds source and references, and may hold outputs")
-    roles = "which columns of a table to use: source, references, output, id, group"
-    add("--columns", nargs="+", default=[], metavar="ROLE=COLUMN", help=roles)
-    incomplete = (
-        "items for which a table with ids has no output: an error (default), scored as an empty output, or left out of "
-        "that system's scores"
-    )
+    add("--columns", nargs="+", default=[], metavar="ROLE=COLUMN", help="roles: source, references, output, id, group")
+    incomplete = "items without an output in a table with ids: an error (default), an empty output, or not scored"
     add("--incomplete", choices=("refuse", "empty", "skip"), default="refuse", help=incomplete)
-    unit = (
-        "what an item is: sentences with --groups are joined into documents; texts are divided along the sentences or "
-        "paragraphs of their sources"
-    )
-    add("--unit", choices=("document", "paragraph", "sentence"), help=unit)
-    add("--demo", action="store_true", help="the small data set that comes with plainly")
-    language = (
-        "language of the texts: en, de, fr, es, it, pt, nl and others, or 'auto' to detect it; a named set has its own"
-    )
-    add("--language", metavar="CODE", help=language)
+    add("--unit", choices=("document", "paragraph", "sentence"), help="join or divide items into units of this size")
+    add("--demo", action="store_true", help="use the small data set that comes with plainly")
+    add("--language", metavar="CODE", help="language of the texts: en, de, fr, …, or 'auto' to detect it")
     if not streaming:
         return
     add = parser.add_argument_group("large corpora").add_argument
@@ -144,10 +131,9 @@ def add_texts(parser: argparse.ArgumentParser, *, metrics: bool = False, streami
         "local for folders and for more than 200 MB, else memory"
     )
     add("--engine", choices=("auto", "memory", "local", "ray"), default="auto", help=engine)
-    add("--processes", type=number("--processes"), metavar="N", help="how many workers; results are the same")
+    add("--processes", type=number("--processes"), metavar="N", help="number of workers; results are the same")
     add("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
-    rows = "what to do with rows that cannot be measured; either way they are named (stop)"
-    add("--on-error", choices=("stop", "set-aside"), default="stop", help=rows)
+    add("--on-error", choices=("stop", "set-aside"), default="stop", help="for rows that cannot be measured (stop)")
     add("--set-aside", metavar="FILE", help="where to list the rows set aside (.jsonl)")
     add("--state", metavar="FILE", help="where to record how far the run has come (default: in the cache)")
     add("--restart", action="store_true", help="begin again, even if an earlier run was interrupted")
@@ -162,25 +148,28 @@ def add_ratings(parser: argparse.ArgumentParser, *, default: str | None = None) 
     nargs = None if default is None else "?"
     parser.add_argument("ratings", metavar="RATINGS", nargs=nargs, default=default, help=ratings)
     add = parser.add_argument_group("how to read the ratings").add_argument
-    roles = "which columns of a table to use: system, item, rater, dimension, rating, source, output, type"
+    roles = "columns: system, item, rater, dimension, rating, source, output, type"
     add("--columns", nargs="+", default=[], metavar="ROLE=COLUMN", help=roles)
-    add("--scale", metavar="LOW..HIGH", help="the scale, checked: 1..5, -2..2, 0..100")
-    language = "language of what was rated: en, de, fr, es, it, pt, nl and others; a public set has its own"
-    add("--language", metavar="CODE", help=language)
+    add("--scale", metavar="LOW..HIGH", help="the scale that all ratings must be on: 1..5, -2..2, 0..100")
+    add("--language", metavar="CODE", help="language of the rated texts: en, de, fr, …; a public set has its own")
     add("--z-scores", action="store_true", help="standardise each rater's ratings first")
     add("--systems", metavar="A,B,…", help="only these systems, in this order")
 
 
-def add_sampling(parser: argparse.ArgumentParser, *, method: bool = True) -> argparse._ArgumentGroup:
-    """Add --level, --resamples, --method, --seed: how intervals and tests are drawn."""
+def add_sampling(
+    parser: argparse.ArgumentParser, *, method: bool = True, over: bool = False
+) -> argparse._ArgumentGroup:
+    """Add --level, --resamples, --seed, and where they apply --method and --over: how intervals and tests are drawn."""
     group = parser.add_argument_group("resampling")
-    group.add_argument("--level", type=number("--level", "float"), help=f"confidence level ({DEFAULTS['level']})")
-    draws = f"bootstrap draws ({DEFAULTS['resamples']})"
-    group.add_argument("--resamples", type=number("--resamples"), metavar="N", help=draws)
+    add = group.add_argument
+    add("--level", type=number("--level", "float"), help=f"confidence level ({DEFAULTS['level']})")
+    add("--resamples", type=number("--resamples"), metavar="N", help=f"bootstrap draws ({DEFAULTS['resamples']})")
     if method:
-        group.add_argument("--method", choices=METHODS, help=f"kind of interval ({DEFAULTS['method']})")
-    seed = f"seed of the draws ({DEFAULTS['seed']}), recorded in the results"
-    group.add_argument("--seed", type=number("--seed", "seed"), help=seed)
+        add("--method", choices=METHODS, help=f"kind of interval ({DEFAULTS['method']})")
+    add("--seed", type=number("--seed", "seed"), help=f"seed of the draws ({DEFAULTS['seed']}), kept in the results")
+    if over:
+        drawn = "what is drawn: other items (default), other references for the same items, or both"
+        add("--over", default="items", choices=("items", "references", "both"), help=drawn)
     return group
 
 
@@ -196,8 +185,7 @@ def add_formats(parser: argparse.ArgumentParser, *, force: bool = False) -> None
 
 def sampling(args: argparse.Namespace) -> Sampling:
     """Return the sampling that the arguments describe, with the defaults of ``Sampling`` for the rest."""
-    values = {name: getattr(args, name, None) for name in DEFAULTS}
-    return Sampling(**{name: value for name, value in values.items() if value is not None})
+    return Sampling(**{name: value for name, value in vars(args).items() if name in DEFAULTS and value is not None})
 
 
 def check_targets(args: argparse.Namespace, *paths: str | None) -> None:
@@ -219,8 +207,7 @@ def columns(pairs: Sequence[str]) -> dict[str, str | list[str]] | None:
         role, _, column = pair.partition("=")
         if not role or not column:
             raise BadInput(f"--columns takes ROLE=COLUMN, for example source=complex; not {pair!r}.")
-        names_of_columns = column.split(",")
-        roles[role] = names_of_columns if len(names_of_columns) > 1 else column
+        roles[role] = column.split(",") if "," in column else column
     return roles or None
 
 
@@ -231,6 +218,8 @@ def split_names(text: str | None) -> list[str]:
 
 def resolve_metrics(args: argparse.Namespace, texts: Texts) -> dict[str, Metric]:
     """Return the metrics that the arguments name, or a sensible few, by spec; print what --like sets."""
+    from plainly.scoring import evaluate
+
     metrics = evaluate.resolve_metrics(args.metrics, texts.evalset, like=args.like, target=args.target)
     if args.like is not None:
         say(evaluate.describe_preset(args.like, metrics))
@@ -242,32 +231,30 @@ def open_arguments(args: argparse.Namespace) -> Iterator[Texts | Corpus]:
     """Read the texts that the arguments name, or open a corpus that is read in parts."""
     if args.engine == "memory" and (args.on_error == "set-aside" or args.set_aside):
         raise BadInput("Rows are set aside where a corpus is read in parts: --engine local.")
-    if args.test_set is not None or args.demo:
-        if args.engine in ("local", "ray"):
-            raise BadInput(f"--engine {args.engine} reads your own files; named sets are small: leave it out.")
+    is_named = args.test_set is not None or args.demo
+    if is_named and args.engine in ("local", "ray"):
+        raise BadInput(f"--engine {args.engine} is for your own files; named sets are small. Leave it out.")
+    if is_named or not _is_streamed(args):
         yield read_arguments(args)
-    elif _is_streamed(args):
-        args.engine = "ray" if args.engine == "ray" else "local"
-        corpus = _open_corpus(args)
-        try:
-            yield corpus
-        finally:
-            corpus.close()
-    else:
-        yield read_arguments(args)
+        return
+    args.engine = "ray" if args.engine == "ray" else "local"
+    with contextlib.closing(_open_corpus(args)) as corpus:
+        yield corpus
 
 
 def read_arguments(args: argparse.Namespace) -> Texts:
     """Read the texts that the arguments name; the first thing wrong is an error."""
+    from plainly import data
+    from plainly.io.texts import Texts, with_language
+
     if (args.test_set is not None) + args.demo + bool(args.source or args.references or args.table) > 1:
-        raise BadInput("Give one of -t SET, --demo, or own files (--source, --references, --table).")
+        raise BadInput("Give one of -t SET, --demo, or your own files (--source, --references, --table).")
     if args.groups and (args.demo or args.test_set is not None):
         raise BadInput("--groups goes with files of your own; a named set has its documents already, or none.")
     if args.demo:
-        evalset, outputs = datasets.demo()
-        for system in args.systems:
-            if system not in outputs:
-                raise UnknownName("demo system", system, outputs, see="plainly score --demo")
+        evalset, outputs = data.demo()
+        if unknown := [system for system in args.systems if system not in outputs]:
+            raise UnknownName("demo system", unknown[0], outputs, see="plainly score --demo")
         texts = Texts(evalset, {system: outputs[system] for system in args.systems or outputs})
     else:
         texts = _read_named_set(args) if args.test_set is not None else _read_files(args)
@@ -281,6 +268,7 @@ def read_arguments(args: argparse.Namespace) -> Texts:
 
 def select_items(args: argparse.Namespace, texts: Texts) -> Texts:
     """Select items and references by operation, as --references-with and similar options describe."""
+    from plainly.io.texts import Texts
     from plainly.typology.selection import choose
 
     conditions = {name: getattr(args, name) for name in _CONDITIONS}
@@ -291,11 +279,12 @@ def select_items(args: argparse.Namespace, texts: Texts) -> Texts:
 
 
 def _read_named_set(args: argparse.Namespace) -> Texts:
-    from plainly.io.texts import read_inputs
+    from plainly import data
+    from plainly.io.texts import Texts, absence_notes, read_inputs
 
     name, systems = args.test_set, args.systems
-    evalset = datasets.load(name, progress=bar)
-    published = datasets.system_names(name)
+    evalset = data.load(name, progress=bar)
+    published = data.system_names(name)
     if not systems:
         examples = ", ".join(published[:12]) + (", …" if len(published) > 12 else "")
         raise BadInput(
@@ -316,7 +305,7 @@ def _read_named_set(args: argparse.Namespace) -> Texts:
     outputs: dict[str, tuple[str, ...]] = {}
     for system in systems:
         if system not in own:
-            outputs |= datasets.outputs_of(name, published if system == "all" else [system], progress=bar)
+            outputs |= data.outputs_of(name, published if system == "all" else [system], progress=bar)
     if both := outputs.keys() & read.outputs:
         raise BadInput(f"Two systems are called {min(both)!r}. Rename yours: NAME=FILE")
     parts = (read.outputs, outputs) if systems[0] in own else (outputs, read.outputs)
@@ -326,7 +315,7 @@ def _read_named_set(args: argparse.Namespace) -> Texts:
 def _read_files(args: argparse.Namespace) -> Texts:
     from plainly.io.texts import read_inputs
 
-    references, systems, roles = list(args.references), list(args.systems), columns(args.columns)
+    references, systems, roles = args.references, args.systems, columns(args.columns)
     if references and not systems and not args.table:
         references, systems = split_references(references)
     if not (systems or args.table or args.source or references):
@@ -334,15 +323,8 @@ def _read_files(args: argparse.Namespace) -> Texts:
             "Nothing to score. Name a set (-t asset/test ACCESS), files (--source FILE --references FILE… OUTPUT…), a "
             "table (data.csv), or try --demo."
         )
-    return read_inputs(
-        systems,
-        source=args.source,
-        references=references,
-        table=args.table,
-        groups=args.groups,
-        columns=roles,
-        incomplete=args.incomplete,
-    )
+    files = {"source": args.source, "references": references, "table": args.table, "groups": args.groups}
+    return read_inputs(systems, **files, columns=roles, incomplete=args.incomplete)
 
 
 def split_references(paths: list[str]) -> tuple[list[str], list[str]]:
@@ -351,30 +333,31 @@ def split_references(paths: list[str]) -> tuple[list[str], list[str]]:
     References are files with similar names; the files after them, with other names, are outputs.
     """
     shapes = [re.split(r"[._-]", re.sub(r"\d+", "#", path)) for path in paths]
-    last = 0
-    while last + 1 < len(paths) and _is_similar(shapes[last + 1], shapes[0]):
-        last += 1
-    references, outputs = paths[: last + 1], paths[last + 1 :]
+    count = sum(1 for _ in itertools.takewhile(lambda shape: _is_similar(shape, shapes[0]), shapes))
+    references, outputs = paths[:count], paths[count:]
     if not outputs:
         raise BadInput(
             f"All {len(paths)} files after --references look like references, so there is no output to score. Put the "
             "outputs first (plainly score OUTPUT --source … --references …) or after --"
         )
-    to = f" … {references[-1]}" if last else ""
+    to = f" … {references[-1]}" if count > 1 else ""
     say(f"plainly: read {references[0]}{to} as references, {', '.join(outputs)} as outputs")
     return references, outputs
 
 
 def _is_similar(shape: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether two names differ in one part at most, which is not their first."""
-    if len(shape) != len(other):
-        return False
-    differing = [place for place, (a, b) in enumerate(zip(shape, other, strict=True)) if a != b]
-    return not differing or (len(shape) >= 3 and len(differing) == 1 and differing[0] > 0)
+    """Return whether two names are the same but for one part, which is not their first."""
+    differing = [position for position, (a, b) in enumerate(zip(shape, other, strict=False)) if a != b]
+    return len(shape) == len(other) and (
+        not differing or (len(shape) >= 3 and len(differing) == 1 and differing[0] > 0)
+    )
 
 
 def _is_streamed(args: argparse.Namespace) -> bool:
     """Return whether the arguments name files that are read in parts."""
+    from plainly.io.files import split_name
+    from plainly.io.tables import table_format
+
     if args.engine != "auto":
         return bool(args.engine != "memory")
     if args.on_error == "set-aside":
@@ -396,6 +379,10 @@ def _is_streamed(args: argparse.Namespace) -> bool:
 
 
 def _open_corpus(args: argparse.Namespace) -> Corpus:
+    from plainly.io.tables import table_format
+    from plainly.streaming.corpus import open_corpus
+    from plainly.text.languages import detection
+
     if any(getattr(args, name, None) for name in _CONDITIONS):
         raise BadInput("References and items can be selected by operation only in memory: --engine memory.")
     if args.language == "auto":
@@ -419,6 +406,7 @@ def _open_corpus(args: argparse.Namespace) -> Corpus:
 
 def state_file(args: argparse.Namespace, corpus: Corpus) -> Path:
     """Return the file in which a run over a corpus records what is needed to resume it; remove it with --restart."""
+    from plainly.scoring import evaluate
     from plainly.scoring.streamed import run_key
 
     if args.state:
@@ -432,16 +420,17 @@ def state_file(args: argparse.Namespace, corpus: Corpus) -> Path:
     return state
 
 
-def say_resumed(evaluation: "Evaluation") -> None:
+def say_resumed(evaluation: Evaluation) -> None:
     """Report that an earlier run had done some of the work."""
     reading = evaluation.reading
     if reading is not None and reading.resumed:
         say(f"plainly: resumed an earlier run: {reading.resumed} of {reading.parts} parts were measured before")
 
 
-def read_judgements(args: argparse.Namespace) -> "Judgements":
+def read_judgements(args: argparse.Namespace) -> Judgements:
     """Read the ratings that the arguments name."""
     from plainly.people import read_ratings
+    from plainly.text.languages import detection
 
     roles = (columns(args.columns) or {}).items()
     judgements = read_ratings(

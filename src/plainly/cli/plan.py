@@ -5,7 +5,6 @@ import argparse
 from plainly.cli import options
 from plainly.cli.options import number
 from plainly.cli.show import say
-from plainly.core.errors import BadInput
 from plainly.core.result import Result
 
 HELP = """\
@@ -21,14 +20,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_ratings(parser, default="simplicity-da")
     parser.add_argument("--dimension", default="", metavar="NAME", help="which dimension (simplicity)")
     add = parser.add_argument_group("the study").add_argument
-    add("--budget", type=number("--budget"), default=200, metavar="N", help="ratings you can pay for, a system (200)")
-    add("--sentences", metavar="10,50,100", help="sizes of test set to try")
+    add("--budget", type=number("--budget"), default=200, metavar="N", help="ratings per system you can afford (200)")
+    add("--sentences", metavar="10,50,100", help="numbers of sentences to try")
     add("--raters", metavar="1,2,5", help="numbers of raters per sentence to try")
-    add(
-        "--difference",
-        type=number("--difference", "float"),
-        help="the true difference worth finding (a tenth of the scale)",
-    )
+    add("--difference", type=number("--difference", "float"), help="difference worth finding (a tenth of the scale)")
     add("--target", type=number("--target", "float"), default=0.9, help="agreement with the whole pilot to reach (0.9)")
     add("--test", choices=("paired", "welch"), help="t-test (paired where items are, else Welch's)")
     add("--alpha", type=number("--alpha", "float"), default=0.01, help="significance level (0.01)")
@@ -61,12 +56,4 @@ def run(args: argparse.Namespace) -> Result:
 
 
 def _numbers(text: str | None, option: str) -> list[int]:
-    if text is None:
-        return []
-    try:
-        numbers = sorted({int(part) for part in text.split(",") if part.strip()})
-    except ValueError:
-        raise BadInput(f"{option} takes whole numbers with commas between them; not {text!r}.") from None
-    if not numbers or numbers[0] < 1:
-        raise BadInput(f"{option} takes numbers of at least 1; not {text!r}.")
-    return numbers
+    return sorted({int(number(option)(part)) for part in options.split_names(text)})

@@ -1,4 +1,4 @@
-"""``plainly report``: one page to look at and pass on, and figures and tables for a paper."""
+"""``plainly report``: one page to read and share, and figures and tables for a paper."""
 
 import argparse
 from typing import Any
@@ -7,7 +7,6 @@ from plainly.cli import options
 from plainly.core.errors import BadInput
 from plainly.core.progress import bar
 from plainly.core.result import Result
-from plainly.scoring.score_file import open_saved
 
 HELP = """\
 Make a report: one HTML file that needs no network, with scores, plots and every item.
@@ -22,9 +21,7 @@ Make a report: one HTML file that needs no network, with scores, plots and every
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser, metrics=True)
-    parser.add_argument(
-        "--saved", metavar="FILE", help="scores saved by plainly score --save; with the texts or without"
-    )
+    parser.add_argument("--saved", metavar="FILE", help="scores of plainly score --save, with the texts or without")
     add = parser.add_argument_group("files to write").add_argument
     add("-o", "--out", metavar="FILE", help="the page (report.html, unless only --figures is passed)")
     add("--figures", metavar="DIR", help="plots as SVG, PDF, PNG; tables, methods paragraph and BibTeX")
@@ -58,6 +55,8 @@ def run(args: argparse.Namespace) -> Result:
 
 def _data(args: argparse.Namespace) -> dict[str, Any]:
     """Return texts to score, or saved scores, with their texts if these are named too."""
+    from plainly.scoring.score_file import open_saved
+
     score_files = [name for name in args.systems if name.endswith(".npz")]
     if args.saved is None and score_files:  # as compare takes them
         args.saved = score_files[0]

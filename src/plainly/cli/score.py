@@ -6,11 +6,6 @@ from pathlib import Path
 from plainly.cli import options
 from plainly.cli.show import show
 from plainly.core.progress import bar
-from plainly.scoring import score_file
-from plainly.scoring.references import OVER
-from plainly.scoring.score import score
-from plainly.scoring.subsets import FIELDS
-from plainly.streaming.corpus import Corpus
 
 HELP = """\
 Score the outputs of systems.
@@ -27,36 +22,31 @@ Score the outputs of systems.
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser, metrics=True, streaming=True)
     add = parser.add_argument_group("by operation").add_argument
-    names = "keep references that have one of these operations; NAMES are labels or classes: lexical, split, err, …"
-    add("--references-with", metavar="NAMES", help=names)
-    without = "remove references that have one of these operations"
-    add("--references-without", "--without", metavar="NAMES", help=without)
+    add("--references-with", metavar="NAMES", help="keep references that have one of these: lexical, split, err, …")
+    add("--references-without", "--without", metavar="NAMES", help="remove references that have one of these")
     add("--items-with", metavar="NAMES", help="keep items of which a reference has one of these operations")
     add("--items-without", metavar="NAMES", help="remove such items")
     share = "for items, require this share of references instead of one"
     add("--items-share", type=options.number("--items-share", "float"), metavar="SHARE", help=share)
-    annotated = (
-        "where the operations are annotated: a file or data set (assetann/annotations), or auto to label them now"
-    )
-    add("--operations", metavar="SET", help=annotated)
-    options.add_sampling(parser).add_argument("--no-intervals", action="store_true", help="scores only")
+    add("--operations", metavar="SET", help="annotated operations: a file, a data set, or auto to label them now")
+    options.add_sampling(parser, over=True).add_argument("--no-intervals", action="store_true", help="scores only")
     add = parser.add_argument_group("additional results").add_argument
-    add("--by", metavar="FIELD", help=f"scores on subsets: {', '.join(FIELDS)}, or any column of a table")
-    sanity = "add the scores of a copy, its first words, an empty output, shuffled words, and a held-out reference"
-    add("--sanity", action="store_true", help=sanity)
-    over = "what intervals generalise to: other items (default), other references for the same items, or both"
-    add("--over", default="items", choices=OVER, help=over)
-    add("--signature", action="store_true", help="show how each number was made")
-    add("--no-advice", action="store_true", help="leave out warnings and what a metric cannot do")
+    add("--by", metavar="FIELD", help="on subsets: length, group, references, split, copy, operation, or a column")
+    add("--sanity", action="store_true", help="add the scores of a copy, an empty output, a held-out reference, …")
+    add("--signature", action="store_true", help="show how each number was computed")
+    add("--no-advice", action="store_true", help="leave out warnings and advice on metrics")
     add = parser.add_argument_group("files to write").add_argument
-    segments = "write every item's scores: .csv, .tsv, .jsonl or .parquet; for large corpora, a folder"
-    add("--segments", metavar="FILE", help=segments)
-    add("--save", metavar="FILE", help="save the measured rows (.npz), for every later analysis")
+    add("--segments", metavar="FILE", help="every item's scores: .csv, .tsv, .jsonl, .parquet; for corpora, a folder")
+    add("--save", metavar="FILE", help="the measured rows (.npz), for every later analysis")
     options.add_formats(parser, force=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the texts, score them, write and show the scores."""
+    from plainly.scoring import score_file
+    from plainly.scoring.score import score
+    from plainly.streaming.corpus import Corpus
+
     with options.open_arguments(args) as data:
         corpus = data if isinstance(data, Corpus) else None
         # The scores of a corpus in parts are written as they are measured, into a folder; others at the end, to a file.

@@ -6,10 +6,9 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from plainly.core import tables
-from plainly.core.result import Note, Record, Result, Table
+from plainly.core.result import Note, Result, Table
 
 FORMATS = {
     "json": "print JSON",
@@ -64,10 +63,8 @@ def for_shell(message: str) -> str:
 
 def _flag(match: re.Match[str]) -> str:
     name, value = match[1], match[2] or ""
-    if f"{name}={value}" in FLAGS:
-        return FLAGS[f"{name}={value}"]
-    if name not in FLAGS:
-        return match[0]
+    if f"{name}={value}" in FLAGS or name not in FLAGS:
+        return FLAGS.get(f"{name}={value}", match[0])
     if not value:
         return FLAGS[name]
     flag = FLAGS[name].partition(" ")[0]
@@ -75,7 +72,7 @@ def _flag(match: re.Match[str]) -> str:
         return flag
     if value.startswith("{"):
         pairs = re.findall(r"'([^']*)': '?([^',}]*)", value)
-        return f"{flag} {','.join(f'{key}={of}' for key, of in pairs)}"
+        return f"{flag} {','.join(f'{key}={item}' for key, item in pairs)}"
     text = value.strip("[]").strip("'\"")
     return f"{flag} {shlex.quote(text)}"
 
@@ -89,24 +86,23 @@ def show(result: Result, form: str | None = None) -> int:
     warnings = [note for note in notes if note.kind == "warning"]
     # A warning that makes a number meaningless is printed before the number.
     print_warnings([warning for warning in warnings if warning.severity == "error"])
-    if form == "json":
-        print_json(result.json())
+    if form == "json":  # undefined is null
+        print(json.dumps(tables.jsonable(result.json()), ensure_ascii=False, indent=2, allow_nan=False))
     elif form in ("csv", "long"):
-        records = result.records()
-        print_records(tables.wide(records) if form == "csv" else records)
+        records = tables.wide(result.records()) if form == "csv" else result.records()
+        names = list(dict.fromkeys(name for record in records for name in record))
+        print(tables.format_csv(names, [[record.get(name) for name in names] for record in records]))
     else:
         grids = result.tables()
-        for place, table in enumerate(grids):
-            print_table(table, form)
-            if place + 1 < len(grids):
+        for position, table in enumerate(grids):
+            if position:
                 print()
-        claims = [for_shell(note.message) for note in notes if note.kind == "claim"]
-        if claims:
+            print_table(table, form)
+        if claims := [for_shell(note.message) for note in notes if note.kind == "claim"]:
             print("\n" * bool(grids) + "\n".join(claims))
-        if form in (None, "wide"):
-            for note in notes:
-                if note.kind == "about":
-                    say(note.message)
+        for note in notes if form in (None, "wide") else ():
+            if note.kind == "about":
+                say(note.message)
     print_warnings([warning for warning in warnings if warning.severity != "error"])
     return sum(warning.severity != "note" for warning in warnings)
 
@@ -121,17 +117,6 @@ def print_table(table: Table, form: str | None = None) -> None:
         print(tables.plain(table))
 
 
-def print_json(payload: Any) -> None:
-    """Print JSON, where undefined is null."""
-    print(json.dumps(tables.jsonable(payload), ensure_ascii=False, indent=2, allow_nan=False))
-
-
-def print_records(records: Sequence[Record]) -> None:
-    """Print CSV; a field that a record does not have is empty."""
-    names = list(dict.fromkeys(name for record in records for name in record))
-    print(tables.format_csv(names, [[record.get(name) for name in names] for record in records]))
-
-
 def say(message: str) -> None:
     """Print a message on stderr."""
     print(for_shell(message), file=sys.stderr)
@@ -142,10 +127,10 @@ def print_warnings(warnings: Sequence[Note]) -> None:
     by_code: dict[str, list[Note]] = {}
     for warning in warnings:
         by_code.setdefault(warning.code, []).append(warning)
-    for code, same in by_code.items():
-        elsewhere = list(dict.fromkeys(warning.where for warning in same if warning.where not in ("", same[0].where)))
+    for code, (first, *others) in by_code.items():
+        elsewhere = list(dict.fromkeys(warning.where for warning in others if warning.where not in ("", first.where)))
         more = f" Also {', '.join(elsewhere[:3])}{f' and {len(elsewhere) - 3} more' if len(elsewhere) > 3 else ''}."
-        say(f"plainly: [{code}] {same[0].message}{more if elsewhere else ''}")
+        say(f"plainly: [{code}] {first.message}{more if elsewhere else ''}")
     if warnings:
         say(f"plainly: what a code means: plainly doctor --explain {warnings[0].code}")
 
@@ -157,8 +142,8 @@ def _print_rich(table: Table) -> None:
     from rich.text import Text
 
     console = Console()
-    for place, part in enumerate(tables.fit_columns(table, console.width)):
-        if place:
+    for number, part in enumerate(tables.fit_columns(table, console.width)):
+        if number:
             console.print()
         title = part.caption or None
         grid = RichTable(box=box.SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, pad_edge=False)

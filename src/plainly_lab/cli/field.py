@@ -4,7 +4,6 @@ import argparse
 
 from plainly.cli.options import add_formats, number
 from plainly.core.progress import bar
-from plainly.core.registry import split_specs
 from plainly.core.result import Result
 
 SUMMARY = "score all public systems and write a site about them"
@@ -32,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
+    from plainly.core.registry import split_specs
     from plainly_lab.field_site.build import field
 
     return field(
