@@ -4,6 +4,6 @@ print(plainly.audit(evalset, outputs={"A": outputs_a, "B": outputs_b}, metrics=[
 """
 
 from plainly.auditing.attacks import Attack, Item, Replacement, Rewritten, attack
-from plainly.auditing.outcome import Audit, audit
+from plainly.auditing.result import Audit, audit
 
 __all__ = ["Attack", "Audit", "Item", "Replacement", "Rewritten", "attack", "audit"]

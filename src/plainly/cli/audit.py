@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plainly.auditing import audit
 from plainly.auditing.attacks import list_attacks
-from plainly.auditing.outcome import DEFAULT_TABLES, TABLES
+from plainly.auditing.result import DEFAULT_TABLES, TABLES
 from plainly.auditing.sweep import LEVELS, SEED
 from plainly.cli import options
 from plainly.cli.options import number
