@@ -246,7 +246,7 @@ def test_from_documents_to_a_score(tiny_encoder: str, tmp_path: Path, capsys: py
     pytest.importorskip("onnxscript")
     from plainly.cli import main
     from plainly.learned import encoder
-    from plainly_lab.training.simplicity import train
+    from plainly_lab.training.results import train
 
     rows = [
         {"article": f"a{i}", "level": level, "text": f"{WORDS[(i + at) % 5].capitalize()}. {WORDS[(i + 2) % 5]} {i}."}
