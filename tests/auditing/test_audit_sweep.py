@@ -73,7 +73,7 @@ def test_any_number_of_processes_gives_the_same_table(demo: tuple[EvalSet, dict[
         for side in ("mean", "low", "high"):
             # The counts are equal to the last; NumPy's sums of ratios may differ in the last bit with memory alignment.
             np.testing.assert_allclose(getattr(curve, side), getattr(together.curves[key], side), rtol=1e-13)
-    assert alone.touched == together.touched
+    assert alone.changed == together.changed
 
 
 def test_a_trial_does_not_depend_on_other_attacks_and_seeds_matter(demo: Any) -> None:
@@ -170,7 +170,7 @@ def test_untouched_items_are_byte_identical() -> None:
     never = Attack("never", lambda item, rng: item.output, "unchanged", "nothing")
     swept = sweep(evalset, {"A": strange}, [Spy()], [never], trials=2)
     assert set(seen) == {strange}
-    assert swept.touched["A", "never"] == 0
+    assert swept.changed["A", "never"] == 0
 
 
 def shout(item: Item, rng: np.random.Generator) -> str:

@@ -1,4 +1,4 @@
-"""Can a metric be fooled? Attack a share of the outputs and watch every metric.
+"""Test whether metrics can be fooled: attack a share of the outputs and observe every metric.
 
 print(plainly.audit(evalset, outputs={"A": outputs_a, "B": outputs_b}, metrics=["sari", MyMetric()]))
 """
