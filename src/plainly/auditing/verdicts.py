@@ -148,7 +148,8 @@ def _flips(sweep: Sweep, spec: str, attack: str, sign: float, ranking: Sequence[
 
 def find_crossing(levels: Sequence[float], lead: Floats) -> float:
     """Return the share at which a lead that begins at or below 0 becomes positive, interpolated between levels."""
-    for (low, high), (before, after) in zip(pairwise(levels), pairwise(lead.tolist()), strict=True):
+    leads: list[float] = lead.tolist()
+    for (low, high), (before, after) in zip(pairwise(levels), pairwise(leads), strict=True):
         if after > 0:
             start = min(before, 0.0)
             return low + -start / (after - start) * (high - low)
