@@ -6,13 +6,13 @@ if TYPE_CHECKING:
     from plainly_lab.field_site.build import field
     from plainly_lab.grids import grid
     from plainly_lab.reproductions import reproduce
-    from plainly_lab.training.simplicity import train
+    from plainly_lab.training.results import train
 
 _PUBLIC = {
     "field": "plainly_lab.field_site.build",
     "grid": "plainly_lab.grids",
     "reproduce": "plainly_lab.reproductions",
-    "train": "plainly_lab.training.simplicity",
+    "train": "plainly_lab.training.results",
 }
 __all__ = ["field", "grid", "reproduce", "train"]
 

@@ -32,8 +32,7 @@ from plainly.scoring.evaluate import Evaluation, Scores, evaluate
 from plainly.scoring.score_file import open_saved, save
 from plainly.streaming import engines
 
-# A file's name may have 255 bytes, and something is added to it.
-_LONGEST = 200
+_LONGEST = 200  # bytes: a file name may have 255, and something is added to this one
 DEMO = "demo"  # the small set that comes with plainly, and its toy systems
 
 
@@ -53,13 +52,13 @@ class TestSet:
 
 @dataclass(frozen=True)
 class Entry:
-    """What one system, with one seed or none, wrote for one test set."""
+    """What one system, with one seed or none, wrote for one test set: a file, or a published output of a named set."""
 
     test_set: TestSet
     system: str
-    seed: int | None
-    path: str | None  # None: a published output of a named set
-    published: str | None = None
+    seed: int | None = None
+    path: str | None = None
+    published: str | None = None  # its name there, if it is not the system's
 
     @property
     def name(self) -> str:
@@ -74,7 +73,7 @@ class Entry:
         return {"test_set": self.test_set.name, "system": self.system, "seed": self.seed}
 
     def score_file(self, out: Path) -> Path:
-        """The file of its scores."""
+        """Return the file of its scores."""
         return out / "cells" / safe(self.test_set.name) / f"{safe(self.name)}.npz"
 
     def outputs(self, evalset: EvalSet) -> tuple[str, ...]:
@@ -103,7 +102,7 @@ class Config:
 
 
 class _GridSettings(Settings, frozen=True):
-    """Settings whose texts are names or paths, and whose lists are not empty and have no number twice."""
+    """Settings whose texts are names or paths, and whose lists are not empty and contain no number twice."""
 
     def __post_init__(self) -> None:
         for key, value in asdict(self).items():
@@ -165,7 +164,7 @@ class SystemSettings(_GridSettings, frozen=True):
 
 
 class GridFile(_GridSettings, frozen=True):
-    """A grid's file as it was written."""
+    """The content of a grid's file."""
 
     metrics: tuple[str, ...]
     test_sets: Mapping[str, str | dict[str, Any]] | tuple[str, ...]
@@ -197,11 +196,13 @@ def read_config(path: str | Path) -> Config:
     _check_distinct([(f"the test set {test.name!r}", safe(test.name)) for test in test_sets], where)
     entries: list[Entry] = []
     for test_set in test_sets:
-        own: list[Entry] = []
-        for system, outputs in file.systems.items():
-            own += _entries(test_set, system, outputs, file.seeds, base, f"{where}, system {system}")
-        _check_distinct([(entry.description, safe(entry.name)) for entry in own], where)
-        entries += own
+        of_set = [
+            entry
+            for system, outputs in file.systems.items()
+            for entry in _entries(test_set, system, outputs, file.seeds, base, f"{where}, system {system}")
+        ]
+        _check_distinct([(entry.description, safe(entry.name)) for entry in of_set], where)
+        entries += of_set
     return Config(base / file.out, tuple(dict.fromkeys(file.metrics)), tuple(entries))
 
 
@@ -210,18 +211,31 @@ def safe(name: str) -> str:
     return re.sub(r"[^\w.@+-]+", "-", name)
 
 
+def make_directory(folder: Path, purpose: str) -> None:
+    """Create a directory, or raise an error that names it and its purpose."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"Cannot create the directory {folder} for {purpose}: {error.strerror or error}.") from None
+
+
+def digest(*parts: object) -> str:
+    """Return a short hash of values."""
+    return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8")).hexdigest()[:16]
+
+
 def _entries(
-    test_set: TestSet, system: str, entry: str | dict[str, Any], seeds: Sequence[int] | None, base: Path, where: str
+    test_set: TestSet, system: str, outputs: str | dict[str, Any], seeds: Sequence[int] | None, base: Path, where: str
 ) -> list[Entry]:
-    raw = {"outputs": entry} if isinstance(entry, str) else entry
+    raw = {"outputs": outputs} if isinstance(outputs, str) else outputs
     settings = convert_settings(raw, SystemSettings, where=where)
     if settings.published is not None:
         if test_set.set is None:
             raise BadInput(f"{where}: a published output needs a named set, but {test_set.name} is not one.")
-        return [Entry(test_set, system, None, None, settings.published)]
+        return [Entry(test_set, system, published=settings.published)]
     path = str(base / str(settings.outputs).replace("{test_set}", safe(test_set.name)))
     if "{seed}" not in str(settings.outputs):
-        return [Entry(test_set, system, None, path)]
+        return [Entry(test_set, system, path=path)]
     if not (seeds := settings.seeds or seeds):
         raise BadInput(f"{where}: the outputs depend on {{seed}}. Add the seeds: seeds = [1, 2, 3]")
     return [Entry(test_set, system, seed, path.replace("{seed}", str(seed))) for seed in seeds]
@@ -322,11 +336,7 @@ def grid(
     if not isinstance(config, Config):
         config = read_config(config)
     for test_set in config.test_sets.values():
-        folder = config.out / "cells" / safe(test_set.name)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"Cannot create the directory {folder} for a grid's scores: {error.strerror}.") from None
+        make_directory(config.out / "cells" / safe(test_set.name), "a grid's scores")
         if test_set.set is not None:  # fetched once here, not by every worker at the same time
             test_set.load(progress=progress)
     with progress("measuring", total=len(config.entries), unit="cells") as tell:
@@ -365,7 +375,7 @@ class MeasureEntry:
         evalset = self.last[1]
         outputs = task.outputs(evalset)
         path = task.score_file(self.out)
-        key = _key(evalset, outputs)
+        key = digest(plainly.__version__, evalset.fingerprint, len(evalset), outputs)
         scores = {} if self.restart else _load_scores(path, key)
         missing = [spec for spec in self.metrics if spec not in scores]
         if missing:
@@ -389,13 +399,6 @@ def _load_scores(path: Path, key: str) -> dict[str, Scores]:
         for spec, scores in of_system.items()
         if scores.signature.spec == registry.metric(spec).spec(full=True)
     }
-
-
-def _key(evalset: EvalSet, outputs: Sequence[str]) -> str:
-    digest = hashlib.sha256(f"{plainly.__version__} {evalset.fingerprint} {len(evalset)}".encode())
-    for text in outputs:
-        digest.update(text.encode("utf-8", "surrogatepass") + b"\x1e")
-    return digest.hexdigest()[:16]
 
 
 def format_mean(values: Sequence[float]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from conftest import ROOT
 from fences import fences
 from plainly.auditing.attacks import ATTACKS, resolve_attacks
-from plainly.auditing.outcome import TABLES
+from plainly.auditing.result import TABLES
 from plainly.core.evalset import EvalSet
 
 PATH = ROOT / "docs" / "audit.md"

@@ -115,7 +115,7 @@ def test_records_are_one_number_each_and_csv_one_row_an_entry(config: Path, caps
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (('"sari", "fkgl"', '"sarri"'), "Did you mean 'sari'"),
+        (('"sari", "fkgl"', '"sarri"'), "'sari'"),
         (("seeds = [1, 2]", ""), r"mine: .*\{seed\}"),
         (("seeds = [1, 2]", "sedes = [1]"), r"grid.toml: .*'sedes'.*metrics"),
         (("[systems]", "[systems"), "grid.toml"),
@@ -192,7 +192,7 @@ def _fuzz_config(rng: random.Random) -> str:
 
 
 @pytest.mark.long
-def test_whatever_a_grid_says_the_answer_is_a_result_or_a_sentence(config: Path) -> None:
+def test_any_grid_file_gives_a_result_or_one_line_of_error(config: Path) -> None:
     _write(config.parent / "t.csv", ["source,output", "a,b"])
     rng = random.Random(7)
     outcomes = collections.Counter()

@@ -82,7 +82,7 @@ def test_correlations(cells: list[Cell]) -> None:
         assert all(cell.verdict != "differs" for row in by_row.values() for cell in row)
 
 
-def test_what_the_artefacts_change_is_said(cells: list[Cell]) -> None:
+def test_the_conclusions_name_what_the_artefacts_change(cells: list[Cell]) -> None:
     text = "\n".join(conclusions(cells))
     assert "falls by 4.5 on average as printed" in text
     assert "by -0.3 soundly" in text

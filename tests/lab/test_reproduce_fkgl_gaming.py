@@ -233,24 +233,24 @@ def _directory(tmp_path: Path, *, ending: str = ".txt", without: str = "", short
 
 
 @pytest.mark.parametrize("ending", ["", ".txt", ".tok", ".tok.low"])
-def test_files_are_found_whatever_their_endings(tmp_path: Path, ending: str) -> None:
+def test_files_may_have_any_suffix(tmp_path: Path, ending: str) -> None:
     files = fkgl_gaming.read(_directory(tmp_path, ending=ending))
     assert {len(lines) for lines in files.values()} == {3}
     assert set(files) == {"Complex", "Reference", *SYSTEMS}
 
 
-def test_wrong_directories_are_said(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="licensed"):
+def test_wrong_directories_are_reported(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="outputs="):
         fkgl_gaming.run(RecipeOptions())
-    with pytest.raises(BadInput, match="no directory"):
+    with pytest.raises(BadInput, match="nowhere"):
         fkgl_gaming.read(tmp_path / "nowhere")
-    with pytest.raises(BadInput, match="no file Hybrid"):
+    with pytest.raises(BadInput, match="Hybrid"):
         fkgl_gaming.read(_directory(tmp_path, without="Hybrid"))
-    with pytest.raises(BadInput, match=r"differ in length: .*EncDecA 2"):
+    with pytest.raises(BadInput, match="EncDecA 2"):
         fkgl_gaming.read(_directory(tmp_path, short="EncDecA"))
     _directory(tmp_path)
     shutil.copy(tmp_path / "Dress.txt", tmp_path / "Dress.tok")
-    with pytest.raises(BadInput, match="which is Dress"):
+    with pytest.raises(BadInput, match=r"Dress\.tok"):
         fkgl_gaming.read(tmp_path)
 
 

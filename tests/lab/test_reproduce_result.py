@@ -59,7 +59,7 @@ def test_papers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_does_not_exist_is_named() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'assetann'"):
+    with pytest.raises(UnknownName, match="'assetann'"):
         reproduce("assetan")
 
 
@@ -69,5 +69,5 @@ def test_a_paper_is_computed_by_one_call(mirror: Path, capsys: pytest.CaptureFix
     assert [cell.verdict for cell in reproduction.cells] == ["exact", "exact"]
     assert main(["reproduce", "sle", "--table", "relations", "--summary"]) == 0
     assert "relations      2      2      0        0" in capsys.readouterr().out
-    with pytest.raises(BadInput, match="sle has no table 77"):
+    with pytest.raises(BadInput, match="77"):
         reproduce("sle", tables=["77"])

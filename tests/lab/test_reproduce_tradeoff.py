@@ -47,5 +47,5 @@ def test_conclusions(cells: list[Cell]) -> None:
     assert "more sentences beat more raters" in lines[1]
 
 
-def test_other_data_is_said_to_be_other_data(cells: list[Cell]) -> None:
+def test_cells_say_that_the_data_is_not_the_papers(cells: list[Cell]) -> None:
     assert all("other data" in cell.recipe for cell in cells)

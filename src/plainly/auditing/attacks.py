@@ -6,10 +6,9 @@ sentence) it returns the output as it was. An attack makes a text worse, leaves 
 metric that rewards the harm, or does not notice it, is fooled by the attack.
 
 The first six are the modifications of Tanprasert & Kauchak (2021), which shorten sentences or words and help no reader.
-There a word is a chunk between white space, as in the tokenised outputs that the paper modified. What the paper leaves
-open was chosen to fit its tables: a period or "the" goes between two words and never to either end (this fits the drop
-of BLEU compared with that of the replacing modifications), any word may be replaced, and of several longest words the
-first is taken.
+There a word is a chunk between white space, as in the tokenised outputs that the paper modified. Where the paper is
+not explicit, the attacks follow its tables: a period or "the" is inserted between two words and never at either end,
+any word may be replaced, and of several longest words the first is replaced.
 """
 
 from __future__ import annotations
@@ -195,13 +194,13 @@ def insert_anywhere(item: Item, rng: Rng, word: str) -> str:
 
 
 @_of_the_paper("replace-longest", random=False, what='"the" in place of the longest word')
-def lose_longest(item: Item, rng: Rng) -> str:
+def replace_longest_word(item: Item, rng: Rng) -> str:
     return _replace_longest(item.output)
 
 
 @_of_the_paper("replace-rand-the", what='"the" in place of a word', word="the")
 @_of_the_paper("replace-rand-period", what="a full stop in place of a word", word=".")
-def replace_any(item: Item, rng: Rng, word: str) -> str:
+def replace_any_word(item: Item, rng: Rng, word: str) -> str:
     words = item.output.split()
     return " ".join(replace_words(words, [int(rng.integers(len(words)))], word)) if words else item.output
 
@@ -235,7 +234,7 @@ def drop_words(item: Item, rng: Rng) -> str:
     if len(words) < 2:
         return item.output
     drop = set(rng.choice(len(words), size=max(1, len(words) // 5), replace=False).tolist())
-    return joint.join(word for place, word in enumerate(words) if place not in drop)
+    return joint.join(word for index, word in enumerate(words) if index not in drop)
 
 
 @attack("shuffle", "worse", "the words in random order")
@@ -244,7 +243,7 @@ def shuffle(item: Item, rng: Rng) -> str:
     return joint.join(shuffle_words(words, rng)) if len(words) > 1 else item.output
 
 
-@attack("repeat-clause", "worse", "one clause said twice")
+@attack("repeat-clause", "worse", "one clause repeated")
 def repeat_clause(item: Item, rng: Rng) -> str:
     text = item.output
     clauses = [match for match in _CLAUSE.finditer(text) if spans(match[0])]
@@ -258,18 +257,19 @@ def repeat_clause(item: Item, rng: Rng) -> str:
 
 @attack("swap-names", "worse", "names replaced by names from other outputs")
 def swap_names(item: Item, rng: Rng) -> Rewritten:
-    text, places = item.output, item.system.namer.spans(item.output)
-    own = set(words(f"{item.source}\n{text}"))
-    pool = [name for name in item.system.names if own.isdisjoint(words(name))] if places else []
-    others: dict[str, str] = {}  # a name that occurs twice is replaced by the same name
-    for start, end in places:
+    text, edits = item.output, []
+    own_words = set(words(f"{item.source}\n{text}"))
+    others = [name for name in item.system.names if own_words.isdisjoint(words(name))]
+    substitutes: dict[str, str] = {}  # a name that occurs twice is replaced by the same name
+    for start, end in item.system.namer.spans(text):
         name = text[start:end]
-        if name not in others and pool:
+        if name not in substitutes and others:
             # Preferably one with as many words.
-            alike = [other for other in pool if other.count(" ") == name.count(" ")] or pool
-            others[name] = pick(alike, rng)
-            pool.remove(others[name])
-    return Rewritten.of(text, [(start, end, others.get(text[start:end], text[start:end])) for start, end in places])
+            similar = [other for other in others if other.count(" ") == name.count(" ")] or others
+            substitutes[name] = pick(similar, rng)
+            others.remove(substitutes[name])
+        edits.append((start, end, substitutes.get(name, name)))
+    return Rewritten.of(text, edits)
 
 
 @attack("swap-numbers", "worse", "every number replaced by another with as many digits")
@@ -317,12 +317,12 @@ def lowercase(item: Item, rng: Rng) -> str:
 @attack("strip-punctuation", "worse", "no punctuation marks", random=False)
 def strip_punctuation(item: Item, rng: Rng) -> str:
     text = item.output
-    marks = {place for place, character in enumerate(text) if unicodedata.category(character).startswith("P")}
+    marks = {at for at, character in enumerate(text) if unicodedata.category(character).startswith("P")}
     if not marks:
         return text
     # Marks inside words stay (don't, 3.5, well-known): without them these would be other words.
-    marks -= {place for start, end in spans(text) for place in range(start, end)}
-    return " ".join("".join(character for place, character in enumerate(text) if place not in marks).split())
+    marks.difference_update(*(range(start, end) for start, end in spans(text)))
+    return " ".join("".join(character for at, character in enumerate(text) if at not in marks).split())
 
 
 @attack("double-spaces", "unchanged", "two spaces between words in place of one", random=False)
@@ -345,7 +345,7 @@ def other_reference(item: Item, rng: Rng) -> str:
     return pick(item.system.evalset.references[item.other(rng)], rng)
 
 
-@attack("hallucinate", "worse", "a clause at the end that the source does not say")
+@attack("hallucinate", "worse", "a clause at the end that is not in the source")
 def hallucinate(item: Item, rng: Rng) -> Rewritten:
     text = item.output
     closing = _CLOSING.search(text)
@@ -366,7 +366,7 @@ def empty(item: Item, rng: Rng) -> str:
     return ""
 
 
-@attack("repeat-five-times", "worse", "the whole output five times over", random=False)
+@attack("repeat-five-times", "worse", "the whole output five times", random=False)
 def repeat_five_times(item: Item, rng: Rng) -> Rewritten:
     text = item.output.rstrip()
     return Rewritten.of(item.output, [(len(text), len(text), f" {text}" * 4)]) if text else Rewritten(item.output)
@@ -400,10 +400,8 @@ def _wrap(text: str, before: str, after: str) -> Rewritten:
 )
 def exchange_synonyms(item: Item, rng: Rng, word: str) -> Rewritten:
     synonyms: dict[str, str] = getattr(lists(), word)
-    places = ((start, end, item.output[start:end]) for start, end in spans(item.output))
-    edits = [
-        (start, end, match_case(synonyms[old.lower()], old)) for start, end, old in places if old.lower() in synonyms
-    ]
+    old_words = ((start, end, item.output[start:end]) for start, end in spans(item.output))
+    edits = [(a, b, match_case(synonyms[old.lower()], old)) for a, b, old in old_words if old.lower() in synonyms]
     return Rewritten.of(item.output, edits)
 
 

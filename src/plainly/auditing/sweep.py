@@ -1,8 +1,8 @@
-"""The sweep: attack every output once a trial, measure once, and derive all levels from the trial's sums.
+"""The sweep: attack every output once per trial, measure once, and derive all levels from the trial's sums.
 
 A trial puts the items in random order and rewrites all of them. Since a metric's rows add up, the score with 10 % of
 the outputs attacked is not measured separately: the rows of the first tenth in that order are replaced by those of the
-attacked outputs. Levels are nested in a trial, so that trials cost time and levels do not.
+attacked outputs. Levels are nested in a trial, so trials take time and levels do not.
 
 Every (attack, trial) has its own stream of random numbers, so the numbers do not depend on how many processes run or
 which other attacks are tried.
@@ -78,7 +78,7 @@ class Sweep:
     design: Design
     signatures: Mapping[str, str]
     curves: Mapping[tuple[str, str, str], Curve] = field(repr=False)
-    touched: Mapping[tuple[str, str], float]  # (system, attack) → share of all outputs that the attack changes
+    changed: Mapping[tuple[str, str], float]  # (system, attack) → share of all outputs that the attack changes
     # (system, attack, metric) → share of the changed outputs whose own score gets worse; NaN if none is changed
     worse: Mapping[tuple[str, str, str], float] = field(repr=False)
 
@@ -140,18 +140,18 @@ def sweep(
     by_attack: dict[tuple[str, str], list[_GroupScores]] = {}
     for number, (system, attack, _) in enumerate(groups):
         by_attack.setdefault((system, attack.name), []).append(results[number])
-    curves, touched, worse = {}, {}, {}
+    curves, changed, worse = {}, {}, {}
     for key, of_attack in by_attack.items():
-        touched[key] = float(np.mean([share for _, share, _ in of_attack]))
+        changed[key] = float(np.mean([share for _, share, _ in of_attack]))
         for spec, metric in resolved.items():
             share = float(np.mean([shares[spec] for *_, shares in of_attack]))
-            worse[*key, spec] = share / touched[key] if touched[key] else math.nan
+            worse[*key, spec] = share / changed[key] if changed[key] else math.nan
             baseline = metric.score(rows[key[0]][spec].sum(axis=0))[None, :]
             scores = np.concatenate([scores[spec] for scores, *_ in of_attack])
             sides = (scores.mean(axis=0), *np.quantile(scores, [0.025, 0.975], axis=0))
             curves[*key, spec] = Curve((0.0, *design.levels), *(np.concatenate((baseline, side)) for side in sides))
     signatures = {spec: str(scores.signature) for spec, scores in evaluation[next(iter(texts))].items()}
-    return Sweep(design, signatures, curves, touched, worse)
+    return Sweep(design, signatures, curves, changed, worse)
 
 
 @dataclass(frozen=True)
@@ -171,14 +171,14 @@ class _TrialRunner:
         counts = [round(level * len(design.evalset)) for level in design.levels]
         totals: dict[str, list[Floats]] = {spec: [] for spec in design.metrics}
         changes: dict[str, Floats] = {}
-        touched: list[float] = []
+        changed: list[float] = []
         worse: dict[str, list[float]] = {spec: [] for spec in design.metrics}
         for trial in trials:
             rng = trial_rng(design.seed, attack.name, trial)
             order = rng.permutation(len(design.evalset))
             if attack.random or not changes:
                 outputs = attack.apply(system, rng)
-                touched.append(float(np.mean([a != b for a, b in zip(outputs, system.outputs, strict=True)])))
+                changed.append(float(np.mean([a != b for a, b in zip(outputs, system.outputs, strict=True)])))
                 after = dict(measure(design.evalset, {name: outputs}, design.metrics))[name]
                 changes = {spec: after[spec] - before[spec] for spec in after}
                 for spec, shares in worse.items():
@@ -189,7 +189,7 @@ class _TrialRunner:
                 totals[spec].append(before[spec].sum(axis=0) + running[counts])
             tell(1)
         scores = {spec: design.metrics[spec].score(np.array(sums)) for spec, sums in totals.items()}
-        return scores, float(np.mean(touched)), {spec: float(np.mean(shares)) for spec, shares in worse.items()}
+        return scores, float(np.mean(changed)), {spec: float(np.mean(shares)) for spec, shares in worse.items()}
 
 
 def _share_worse(metric: Metric, before: Floats, after: Floats) -> float:

@@ -1,12 +1,13 @@
-"""Verdicts on metrics: how far an attack moves a metric in the wrong direction, and which systems could win by it.
+"""Verdicts on metrics: how far an attack moves a metric in the wrong direction, and which systems could win with it.
 
 Distances are in units of the spread between the real systems: 1 is the distance from the worst system to the best, so
-an attack that gains 1 takes the last system to the first place. Every sentence of a verdict follows from a number.
+an attack that gains 1 takes the last system to first place. Every sentence of a verdict follows from a number.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -96,22 +97,20 @@ def reach_verdict(sweep: Sweep, spec: str) -> Verdict:
     better = sweep.design.metrics[spec].better
     sign = -1.0 if better == "lower" else 1.0
     scores = {system: sweep.baseline(system, spec) for system in sweep.systems}
-    ranking = sorted((s for s in scores if not math.isnan(scores[s])), key=lambda s: -sign * scores[s])
+    defined = [system for system, score in scores.items() if not math.isnan(score)]
+    ranking = sorted(defined, key=lambda system: -sign * scores[system])
     spread = (abs(scores[ranking[0]] - scores[ranking[-1]]) or math.nan) if len(ranking) > 1 else math.nan
     effects = tuple(_effect(sweep, spec, attack, sign, spread) for attack in sweep.design.attacks)
-    flips: list[Flip] = []
-    if better != "neither" and len(ranking) > 1:
-        for attack in sweep.design.attacks:
-            if attack.expected != "better":
-                flips += _flips(sweep, spec, attack.name, sign, ranking)
-    return Verdict(spec, better, tuple(ranking), scores, spread, effects, tuple(flips))
+    has_ranking = better != "neither" and len(ranking) > 1
+    attacks = [attack.name for attack in sweep.design.attacks if has_ranking and attack.expected != "better"]
+    flips = tuple(flip for attack in attacks for flip in _flips(sweep, spec, attack, sign, ranking))
+    return Verdict(spec, better, tuple(ranking), scores, spread, effects, flips)
 
 
 def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float) -> Effect:
     curves = np.array([sweep.headline(system, attack.name, spec) for system in sweep.systems])
     changes = curves - curves[:, :1]
-    # The mean over the systems that have a value, level by level; NaN where none has.
-    gains = sign * ratio(np.nansum(changes, axis=0), (~np.isnan(changes)).sum(axis=0).astype(np.float64))
+    gains = sign * average_systems(changes)
     wrong = {"worse": gains, "better": -gains, "unchanged": np.abs(gains)}[attack.expected]
     if sweep.design.metrics[spec].better == "neither":
         wrong = np.zeros_like(gains)  # no direction is better, so none is wrong
@@ -129,8 +128,13 @@ def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float)
         spreads=float(gains[at] / spread),
         wrong=over,
         wrong_spreads=over / spread,
-        touched=float(np.mean([sweep.touched[system, attack.name] for system in sweep.systems])),
+        touched=float(np.mean([sweep.changed[system, attack.name] for system in sweep.systems])),
     )
+
+
+def average_systems(values: Floats) -> Floats:
+    """Average over the systems (rows) that have a value; NaN where none has."""
+    return ratio(np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0).astype(np.float64))
 
 
 def _flips(sweep: Sweep, spec: str, attack: str, sign: float, ranking: Sequence[str]) -> Iterator[Flip]:
@@ -144,11 +148,11 @@ def _flips(sweep: Sweep, spec: str, attack: str, sign: float, ranking: Sequence[
 
 def find_crossing(levels: Sequence[float], lead: Floats) -> float:
     """Return the share at which a lead that begins at or below 0 becomes positive, interpolated between levels."""
-    for place in range(1, len(levels)):
-        if lead[place] > 0:
-            before = min(float(lead[place - 1]), 0.0)
-            part = -before / (float(lead[place]) - before)
-            return levels[place - 1] + part * (levels[place] - levels[place - 1])
+    leads: list[float] = lead.tolist()
+    for (low, high), (before, after) in zip(pairwise(levels), pairwise(leads), strict=True):
+        if after > 0:
+            start = min(before, 0.0)
+            return low + -start / (after - start) * (high - low)
     return math.nan
 
 
@@ -165,7 +169,7 @@ def write_paragraph(verdict: Verdict) -> str:
     neutral = [effect for effect in verdict.effects if effect.expected == "unchanged" and effect.fooled]
     if neutral:
         gains = _gains(sorted(neutral, key=lambda effect: -effect.wrong))
-        sentences.append(f"It changes with what should not matter: {gains}.")
+        sentences.append(f"It reacts to changes that should not matter: {gains}.")
     improvements = [effect for effect in verdict.effects if effect.expected == "better" and effect.touched >= _FEW]
     if unrewarded := [effect for effect in improvements if not (effect.gain > 0 and effect.noticed)]:
         sentences.append(f"It does not reward an improvement: {_gains(unrewarded)}.")
@@ -206,7 +210,7 @@ def _ranking_sentences(verdict: Verdict) -> Iterator[str]:
     first = min(wins, key=lambda flip: flip.share, default=None)
     if first is not None and first != cheapest:
         yield (
-            f"The ranking turns sooner: {first.attack} on {share(first.share)} of its outputs takes {first.system} "
+            f"The winner changes sooner: {first.attack} on {share(first.share)} of its outputs takes {first.system} "
             f"from place {first.rank} past {first.rival}."
         )
 

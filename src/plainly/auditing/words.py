@@ -9,7 +9,9 @@ of a sentence, a word counts only if it is also capitalised in the middle of som
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+
+import msgspec
 
 from plainly.core.files import read_shipped
 from plainly.text import sentences
@@ -25,38 +27,26 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Lists:
-    """Word lists written for this project: rare words, clauses that no source contains, refusals and openings of chat
-    models, titles and other capitalised words that are not names, and pairs of a common and a rarer word."""
+    """The lists of ``word_lists.toml``."""
 
     rare: tuple[str, ...]
     clauses: tuple[str, ...]
     refusals: tuple[str, ...]
     openings: tuple[str, ...]
     titles: frozenset[str]
-    no_names: frozenset[str]
-    rarer: dict[str, str]
-    commoner: dict[str, str]
+    not_names: frozenset[str]
+    rarer: dict[str, str]  # by a common word
+
+    @cached_property
+    def commoner(self) -> dict[str, str]:
+        """A common word by a rarer one; the first if there are several."""
+        return {rare: common for common, rare in reversed(self.rarer.items())}
 
 
 @cache
 def lists() -> Lists:
     """Read the lists, once."""
-    tables = read_shipped(__file__, "word_lists.toml")
-    clauses, refusals, openings = (
-        tuple(filter(None, tables[table][key].splitlines()))
-        for table, key in (("hallucinations", "clauses"), ("chat", "refusals"), ("chat", "openings"))
-    )
-    pairs = [line.split() for line in tables["synonyms"]["pairs"].splitlines() if line]
-    return Lists(
-        rare=tuple(tables["rare"]["words"].split()),
-        clauses=clauses,
-        refusals=refusals,
-        openings=openings,
-        titles=frozenset(tables["names"]["titles"].split()),
-        no_names=frozenset(tables["names"]["not_names"].split()),
-        rarer=dict(pairs),
-        commoner={rare: common for common, rare in reversed(pairs)},  # the first, if there are several common words
-    )
+    return msgspec.convert(read_shipped(__file__, "word_lists.toml"), Lists)
 
 
 @dataclass(frozen=True)
@@ -106,7 +96,7 @@ class Namer:
         parts = [part for part in bare.split("-") if part[:1].isupper() and len(part) > 1]
         if bare.lower() in self.lower or bare.endswith("ese"):
             return False
-        return any(part.lower() not in self.lower and part not in lists().no_names for part in parts)
+        return any(part.lower() not in self.lower and part not in lists().not_names for part in parts)
 
 
 def _runs(text: str, words: Sequence[Span]) -> Iterator[list[Span]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plainly.auditing.outcome import Audit
+from plainly.auditing.result import Audit
 from plainly.auditing.sweep import Sweep
 from plainly.core.errors import BadInput
 from plainly.core.formatting import count_noun

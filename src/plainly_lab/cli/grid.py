@@ -41,5 +41,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     from plainly_lab.grids import grid
 
-    places = {"engine": args.engine, "processes": args.processes, "address": args.address}
-    return grid(args.config, **places, restart=args.restart, progress=bar)
+    engine = {"engine": args.engine, "processes": args.processes, "address": args.address}
+    return grid(args.config, **engine, restart=args.restart, progress=bar)

@@ -1,4 +1,4 @@
-"""``plainly train``: make a simplicity estimate or a judge of your own."""
+"""``plainly train``: train your own simplicity estimate or judge."""
 
 import argparse
 from pathlib import Path
@@ -10,7 +10,7 @@ from plainly.core.files import check_directory
 from plainly.core.progress import bar
 from plainly.core.result import Result
 
-SUMMARY = "train a learned metric of your own"
+SUMMARY = "train your own learned metric"
 HELP = """\
 Train the reference-less simplicity estimate (sle) on levelled documents, or the judge of source and output (quality) on
 pairs, and export it for 'plainly score'.
@@ -19,16 +19,16 @@ pairs, and export it for 'plainly score'.
   plainly score -m 'sle(model=my-model)' --source src.txt OUT.txt
 
 levelled.csv has the columns article, level and text. Without it, and with --recipe shipped, the model that plainly
-ships is made again from OneStopEnglish and CEFR-SP. Interrupted runs go on where they stopped.
+ships is trained again on OneStopEnglish and CEFR-SP. Interrupted runs resume where they stopped.
 
   plainly train quality --encoder DIR --expert-encoder LARGER --output my-judge
   plainly score -m 'quality(model=my-judge)' --source src.txt OUT.txt
 
-makes the shipped judge again; --recipe research also learns from sets that forbid commercial use.
+trains the shipped judge again; --recipe research also learns from sets that forbid commercial use.
 
   plainly train cefr --output my-model
 
-fits the heads that read CEFR levels to a finished model, from open rated sentences and levelled texts, in minutes.
+fits the heads that estimate CEFR levels to a finished model, on open rated sentences and levelled texts, in minutes.
 """
 
 
@@ -37,15 +37,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("documents", nargs="?", help="a table with the columns article, level and text")
     parser.add_argument("--corpus", help="a corpus that --prepare wrote, instead of documents")
     parser.add_argument("--prepare", metavar="FILE", help="only write the prepared corpus, to train on another machine")
-    parser.add_argument("--levels", default="", help="what named levels stand for: advanced=0,elementary=4")
+    parser.add_argument("--levels", default="", help="numbers for named levels: advanced=0,elementary=4")
     parser.add_argument("--encoder", help="a Hugging Face encoder: a directory or a hub name")
     parser.add_argument(
         "--expert-encoder", help="a larger encoder: for experts on the second scale of sle, for the teachers of quality"
     )
     parser.add_argument(
         "--recipe",
-        help="a TOML file of settings, or 'shipped', or for quality 'research'; default: the 2023 "
-        "paper's, for quality 'shipped'",
+        help="a TOML file, 'shipped', or for quality 'research' (default: the 2023 paper's; for quality: shipped)",
     )
     parser.add_argument("--quantised", action="store_true", help="train on the documents' levels, without softening")
     parser.add_argument(
@@ -53,9 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--epochs", type=number("--epochs", "float"), help="passes over the training sentences")
     parser.add_argument(
-        "--seed", type=number("--seed", "seed"), help="of the split, the order and the dropout (default: the recipe's)"
+        "--seed", type=number("--seed", "seed"), help="seed of split, order and dropout (default: the recipe's)"
     )
-    parser.add_argument("--device", help="cpu, cuda, cuda:1 …; default: a GPU where there is one")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1 … (default: a GPU if there is one)")
     parser.add_argument("--output", "-o", help="directory for the model (default: sle-model or quality-model)")
     parser.add_argument("--float", action="store_true", help="export without eight-bit arithmetic")
     add_formats(parser)
@@ -70,19 +69,21 @@ def run(args: argparse.Namespace) -> Result | int:
     from plainly_lab.training.pairs import PairCorpus, prepare
     from plainly_lab.training.recipe import SHIPPED, JudgeRecipe, Recipe
 
+    if args.what == "quality" and args.documents:
+        raise BadInput("quality is trained on the sets of pairs that its recipe names. Leave out the documents.")
     if args.prepare:
         check_directory(args.prepare)
+    elif not args.encoder:
+        raise BadInput("Training starts from an encoder. Name one: --encoder DIRECTORY-OR-HUB-NAME")
     corpus: LevelledTexts | PairCorpus
     recipe: Recipe | JudgeRecipe
     if args.what == "quality":
-        if args.documents:
-            raise BadInput("quality is trained on the sets of pairs that its recipe names. Leave out the documents.")
         recipe = JudgeRecipe.read(args.recipe or SHIPPED).with_changes(epochs=args.epochs, seed=args.seed)
-        if not args.prepare:
-            _need_encoder(args)
         corpus = PairCorpus.load(Path(args.corpus)) if args.corpus else prepare(recipe)
         size = f"{len(corpus.sound)} sound and {len(corpus.rated)} rated pairs"
     else:
+        changes = {"span": args.span, "epochs": args.epochs, "seed": args.seed}
+        recipe = Recipe.read(args.recipe).with_changes(softened=False if args.quantised else None, **changes)
         documents = LevelledTexts.load(Path(args.corpus)) if args.corpus else args.documents
         corpus = levelled_texts(documents, levels=_scale(args.levels), recipe=args.recipe)
         size = f"{len(corpus.levelled)} sentences"
@@ -90,11 +91,7 @@ def run(args: argparse.Namespace) -> Result | int:
         corpus.save(Path(args.prepare))
         say(f"Wrote {size} to {args.prepare}")
         return 0
-    _need_encoder(args)
-    if args.what == "sle":
-        changes = {"span": args.span, "epochs": args.epochs, "seed": args.seed}
-        recipe = Recipe.read(args.recipe).with_changes(softened=False if args.quantised else None, **changes)
-    from plainly_lab.training.simplicity import train  # needs PyTorch, which preparing does not
+    from plainly_lab.training.results import train  # needs PyTorch, which preparing does not
 
     return train(
         args.what,
@@ -107,11 +104,6 @@ def run(args: argparse.Namespace) -> Result | int:
         eight_bits=not args.float,
         progress=bar,
     )
-
-
-def _need_encoder(args: argparse.Namespace) -> None:
-    if not args.encoder:
-        raise BadInput("Training starts from an encoder. Name one: --encoder DIRECTORY-OR-HUB-NAME")
 
 
 def _scale(text: str) -> dict[str, float]:

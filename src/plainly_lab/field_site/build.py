@@ -5,7 +5,7 @@ kept, so that an interrupted build resumes and a later one does only what is new
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any
 import plainly
 from plainly import data
 from plainly.core import registry
-from plainly.core.errors import BadInput
 from plainly.core.files import cache_directory, write_whole
 from plainly.core.formatting import count_noun, interval, listed, number, size
 from plainly.core.progress import Progress, no_progress
@@ -22,24 +21,22 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.metrics.evidence import evidence
 from plainly.streaming import engines
 from plainly_lab.field_site.findings import Field, FieldMetric, FieldSet
-from plainly_lab.field_site.pages import pages
+from plainly_lab.field_site.pages import render_pages
 from plainly_lab.field_site.tasks import (
-    DEMO,
     LICENSED,
     SETTINGS,
     FieldPlan,
     FieldTask,
     FieldWork,
-    content,
-    digest,
     group_tasks,
-    identity,
+    hash_content,
+    hash_models,
+    identify_metric,
+    list_systems,
     load_finding,
-    models,
-    plan,
-    systems,
+    make_plan,
 )
-from plainly_lab.grids import Config, Entry, TestSet, grid, safe
+from plainly_lab.grids import DEMO, Config, Entry, TestSet, digest, grid, make_directory, safe
 
 __all__ = ["FieldSite", "field"]
 
@@ -58,10 +55,10 @@ class FieldSite(Result):
 
     def records(self) -> list[Record]:
         return [
-            {"test_set": of_set.name, "system": standing.system, "metric": spec, "output": standings.output}
+            {"test_set": test_set.name, "system": standing.system, "metric": spec, "output": standings.output}
             | {name: getattr(standing, name) for name in ("value", "low", "high", "cluster", "tied", "signature")}
-            for of_set in self.field.sets
-            for spec, standings in of_set.standings.items()
+            for test_set in self.field.sets
+            for spec, standings in test_set.standings.items()
             for standing in standings.systems
         ]
 
@@ -71,13 +68,13 @@ class FieldSite(Result):
     def tables(self) -> list[Table]:
         """Return a table for each set: systems down, ranked by the first metric, and metrics across."""
         tables = []
-        for of_set in self.field.sets:
-            by_metric = of_set.by_metric
-            standings = {system: [of_metric[system] for of_metric in by_metric.values()] for system in of_set.systems}
+        for test_set in self.field.sets:
+            by_metric = test_set.by_metric
+            standings = {system: [of_metric[system] for of_metric in by_metric.values()] for system in test_set.systems}
             rows = tuple(
                 (system, *(interval(row.value, row.low, row.high) for row in of)) for system, of in standings.items()
             )
-            tables.append(Table(("system", *by_metric), rows, caption=f"{of_set.name}: {of_set.about['title']}"))
+            tables.append(Table(("system", *by_metric), rows, caption=f"{test_set.name}: {test_set.about['title']}"))
         return tables
 
     def notes(self) -> list[Note]:
@@ -107,18 +104,17 @@ def field(
     """
     folder = Path(out)
     rows_folder = (cache_directory() / "field" if cache is None else Path(cache)) / safe(plainly.__version__)
-    _make(folder, "")
+    make_directory(folder, "the site")
     before = _read_previous(folder)
     for spec in metrics or ():
         registry.metric(spec)
-    field_plan = plan(
-        [sets] if isinstance(sets, str) else sets, metrics, papers, None if newsela is None else Path(newsela)
-    )
-    _make(rows_folder, " to keep scores in")
-    state = _survey(field_plan, rows_folder, restart=restart, processes=processes, progress=progress)
+    names = [sets] if isinstance(sets, str) else sets
+    plan = make_plan(names, metrics, papers, None if newsela is None else Path(newsela))
+    make_directory(rows_folder, "the scores of the field")
+    state = _survey(plan, rows_folder, restart=restart, processes=processes, progress=progress)
     state = replace(state, changes=tuple(changes(before, state.json())))
     files, total_bytes = [], 0
-    for name, text in pages(state, progress):
+    for name, text in render_pages(state, progress):
         write_whole(folder / name, text)
         files.append(folder / name)
         total_bytes += len(text.encode("utf-8"))
@@ -130,13 +126,6 @@ def field(
     return FieldSite(state, folder, tuple(files), total_bytes)
 
 
-def _make(folder: Path, purpose: str) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"Cannot create the directory {folder}{purpose}: {error.strerror or error}.") from error
-
-
 def _read_previous(folder: Path) -> Record | None:
     """Return the JSON of the site that is in the directory, if there is one."""
     try:
@@ -146,67 +135,66 @@ def _read_previous(folder: Path) -> Record | None:
     return previous if isinstance(previous, dict) else None
 
 
-def _survey(field_plan: FieldPlan, folder: Path, *, restart: bool, processes: int | None, progress: Progress) -> Field:
+def _survey(plan: FieldPlan, folder: Path, *, restart: bool, processes: int | None, progress: Progress) -> Field:
     """Do the tasks of a plan that are not in the cache yet, and collect the findings of all."""
-    tasks = _tasks(field_plan, folder)
+    ratings = tuple(SETTINGS["ratings"]) if plan.is_public else ()
+    tasks = _tasks(plan, ratings, folder)
     results = {} if restart else {task: value for task in tasks if (value := load_finding(task, folder)) is not None}
     missing = [task for task in tasks if task not in results]
-    _measure(
-        field_plan, [task.name for task in missing if task.kind == "standings"], folder, restart, processes, progress
-    )
+    to_measure = dict.fromkeys(task.name for task in missing if task.kind == "standings")
+    for config in _grids(plan, to_measure, folder):
+        grid(config, restart=restart, processes=processes, progress=progress)
     workers = engines.engine("local", processes=processes)
     with progress("analysing", total=len(missing), unit="tasks") as tell:
         for _, group in workers.run(FieldWork(folder), group_tasks(missing), tell=tell):
             results |= group
     findings: dict[tuple[str, str, str], Any] = {(task.kind, task.name, task.spec): results[task] for task in results}
     return Field(
-        sets=tuple(_field_set(name, specs, findings) for name, specs in field_plan.sets.items()),
-        metrics=tuple(_field_metric(spec, field_plan.ratings, findings) for spec in field_plan.metrics),
-        papers=tuple(findings["paper", paper, ""] for paper in field_plan.papers),
+        sets=tuple(_field_set(name, specs, findings) for name, specs in plan.sets.items()),
+        metrics=tuple(_field_metric(spec, ratings, findings) for spec in plan.metrics),
+        papers=tuple(findings["paper", paper, ""] for paper in plan.papers),
         built=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         done=len(missing),
         total=len(tasks),
-        left_out=field_plan.left_out,
+        left_out=plan.left_out,
     )
 
 
-def _tasks(field_plan: FieldPlan, folder: Path) -> list[FieldTask]:
+def _tasks(plan: FieldPlan, ratings: Sequence[str], folder: Path) -> list[FieldTask]:
     """List the tasks of a plan, the longest first."""
     tasks = []
-    if field_plan.audits:
-        on = digest(SETTINGS["audit"], content(SETTINGS["audit"]["set"]))
-        tasks += [FieldTask("audit", "attacks", spec, digest(on, identity(spec))) for spec in field_plan.metrics]
-    for name, specs in field_plan.sets.items():
-        data_key = content(name)
+    identities = {spec: identify_metric(spec) for spec in plan.metrics}
+    if plan.is_public:
+        audit_key = digest(SETTINGS["audit"], hash_content(SETTINGS["audit"]["set"]))
+        tasks += [FieldTask("audit", "attacks", spec, digest(audit_key, identities[spec])) for spec in plan.metrics]
+    for name, specs in plan.sets.items():
+        data_key = hash_content(name)
         score_file = str(_rows(folder, specs) / f"{safe(name)}.npz")
         tasks.append(FieldTask("warnings", name, "\n".join(specs), digest(data_key, specs, 3)))
-        tasks += [FieldTask("standings", name, spec, digest(data_key, identity(spec), 4), score_file) for spec in specs]
-    for ratings in field_plan.ratings:
-        on = digest(SETTINGS["ratings"][ratings])
-        tasks += [FieldTask("people", ratings, spec, digest(on, identity(spec), 2)) for spec in field_plan.metrics]
-    for paper in field_plan.papers:
-        outputs = str(field_plan.newsela) if field_plan.newsela is not None and paper in LICENSED else ""
+        tasks += [
+            FieldTask("standings", name, spec, digest(data_key, identities[spec], 4), score_file) for spec in specs
+        ]
+    for name in ratings:
+        ratings_key = digest(SETTINGS["ratings"][name])
+        tasks += [FieldTask("people", name, spec, digest(ratings_key, identities[spec], 2)) for spec in plan.metrics]
+    for paper in plan.papers:
+        outputs = str(plan.newsela) if plan.newsela is not None and paper in LICENSED else ""
         tasks.append(FieldTask("paper", paper, key=digest(paper, outputs, 3), path=outputs))
     return tasks
 
 
 def _rows(folder: Path, specs: Sequence[str]) -> Path:
     """Return the directory of these metrics' rows; other weights have another directory."""
-    return folder / f"rows-{models(*specs)}"
+    return folder / f"rows-{hash_models(*specs)}"
 
 
-def _measure(
-    field_plan: FieldPlan, names: Sequence[str], folder: Path, restart: bool, processes: int | None, progress: Progress
-) -> None:
-    """Measure every system of these sets by every metric, with one grid for all sets that have the same metrics."""
+def _grids(plan: FieldPlan, names: Iterable[str], folder: Path) -> list[Config]:
+    """Return grids of every system of these sets, one for all sets that have the same metrics."""
     by_specs: dict[tuple[str, ...], list[Entry]] = {}
-    for name in dict.fromkeys(names):
-        test_set = TestSet(name, set=name)
-        entries = by_specs.setdefault(field_plan.sets[name], [])
-        entries += [Entry(test_set, system, None, None) for system in systems(name)]
-    for specs, entries in by_specs.items():
-        config = Config(_rows(folder, specs), specs, tuple(entries))
-        grid(config, restart=restart, processes=processes, progress=progress)
+    for name in names:
+        entries = by_specs.setdefault(plan.sets[name], [])
+        entries += [Entry(TestSet(name, set=name), system) for system in list_systems(name)]
+    return [Config(_rows(folder, specs), specs, tuple(entries)) for specs, entries in by_specs.items()]
 
 
 def _field_set(name: str, specs: Sequence[str], findings: Mapping[tuple[str, str, str], Any]) -> FieldSet:
@@ -227,21 +215,21 @@ def _field_metric(spec: str, ratings: Sequence[str], findings: Mapping[tuple[str
 
 
 def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[str]:
-    """Describe the differences between two builds in sentences."""
+    """Describe the differences between two builds, one sentence each."""
     if not before:
         return ["This is the first build: there is nothing to compare it with."]
     sentences = []
-    for what, key in (("test set", "sets"), ("metric", "metrics"), ("paper", "papers")):
+    for noun, key in (("test set", "sets"), ("metric", "metrics"), ("paper", "papers")):
         old, new = ([part["name"] for part in build.get(key, ())] for build in (before, now))
         if additions := [name for name in new if name not in old]:
-            sentences.append(f"New {what}{'s' * (len(additions) > 1)}: {listed(additions)}.")
+            sentences.append(f"New {noun}{'s' * (len(additions) > 1)}: {listed(additions)}.")
         if removals := [name for name in old if name not in new]:
             sentences.append(f"No longer there: {listed(removals)}.")
     sentences += _score_changes(before, now)
-    for key, what, subject in (("papers", "cells", "the numbers of the paper"), ("metrics", "audit", "what fools it")):
-        parts = {part["name"]: part.get(what) for part in now.get(key, ())}
+    for key, value, subject in (("papers", "cells", "the numbers of the paper"), ("metrics", "audit", "what fools it")):
+        new_values = {part["name"]: part.get(value) for part in now.get(key, ())}
         for part in before.get(key, ()):
-            if parts.get(part["name"], part.get(what)) != part.get(what):
+            if new_values.get(part["name"], part.get(value)) != part.get(value):
                 sentences.append(f"{part['name']}: {subject} changed.")
     return sentences or [f"Nothing has changed since the build of {before.get('built', 'last time')}."]
 
@@ -249,9 +237,9 @@ def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[st
 def _score_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     old, new = _by_place(before), _by_place(now)
     # The scores of a new set are not listed one by one.
-    of_sets: dict[str, list[str]] = {name: [] for name, *_ in old}
+    by_set: dict[str, list[str]] = {name: [] for name, *_ in old}
     for (name, spec, system), (value, cluster) in new.items():
-        sentences = of_sets.get(name, [])
+        sentences = by_set.get(name, [])
         if (name, spec, system) not in old:
             sentences.append(f"{system} by {spec} is new")
             continue
@@ -262,15 +250,15 @@ def _score_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterato
             sentences.append(f"{system} by {spec} was {number(old_value)} and is {number(value)}")
         elif old_cluster != cluster:
             sentences.append(f"{system} by {spec} moved from cluster {old_cluster} to {cluster}")
-    for name, sentences in of_sets.items():
+    for name, sentences in by_set.items():
         if sentences:
             yield f"{name}: {count_noun(len(sentences), 'change')}. {listed(sentences, most=6)}."
 
 
 def _by_place(build: Mapping[str, Any]) -> dict[tuple[str, str, str], tuple[float | None, int | None]]:
     return {
-        (of_set["name"], spec, standing["system"]): (standing["value"], standing["cluster"])
-        for of_set in build.get("sets", ())
-        for spec, standings in of_set["standings"].items()
+        (test_set["name"], spec, standing["system"]): (standing["value"], standing["cluster"])
+        for test_set in build.get("sets", ())
+        for spec, standings in test_set["standings"].items()
         for standing in standings["systems"]
     }

@@ -186,11 +186,11 @@ class Field:
     def systems(self) -> dict[str, dict[str, dict[str, tuple[Standing, Standings]]]]:
         """The standing of each system by set and metric, with the standings that contain it."""
         by_system: dict[str, dict[str, dict[str, tuple[Standing, Standings]]]] = {}
-        for of_set in self.sets:
-            for spec, standings in of_set.standings.items():
+        for test_set in self.sets:
+            for spec, standings in test_set.standings.items():
                 for standing in standings.systems:
-                    of_system = by_system.setdefault(standing.system, {}).setdefault(of_set.name, {})
-                    of_system[spec] = standing, standings
+                    by_set = by_system.setdefault(standing.system, {})
+                    by_set.setdefault(test_set.name, {})[spec] = standing, standings
         return dict(sorted(by_system.items(), key=lambda entry: entry[0].lower()))
 
     def json(self) -> Record:
@@ -200,7 +200,7 @@ class Field:
                 "schema": "plainly.field/1",
                 "version": plainly.__version__,
                 "built": self.built,
-                "sets": [of_set.json() for of_set in self.sets],
+                "sets": [test_set.json() for test_set in self.sets],
                 "metrics": [metric.json() for metric in self.metrics],
                 "papers": [paper.json() for paper in self.papers],
                 "left_out": self.left_out,

@@ -1,4 +1,4 @@
-"""The pages of the site: the values that each template shows, and the plots."""
+"""The pages of the site: the values that fill each template, and the plots."""
 
 import json
 import math
@@ -46,12 +46,14 @@ def _name_files(kind: str, names: Iterable[str]) -> dict[str, str]:
     return files
 
 
-def pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
+def render_pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
     """Yield every file of the site: its name and its content."""
     templates = environment("The field's pages")
-    names = {"set": [of_set.name for of_set in field.sets], "system": field.systems}
-    names["metric"] = [metric.name for metric in field.metrics]
-    links = {kind: _name_files(kind, of_kind) for kind, of_kind in names.items()}
+    links = {
+        "set": _name_files("set", [test_set.name for test_set in field.sets]),
+        "system": _name_files("system", field.systems),
+        "metric": _name_files("metric", [metric.name for metric in field.metrics]),
+    }
     navigation = [("index.html", "Overview"), *([("papers.html", "Papers")] if field.papers else [])]
     always = {
         "scripts": "'self' file:",
@@ -62,7 +64,7 @@ def pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
     }
     total = 1 + bool(field.papers) + len(field.sets) + len(field.metrics) + len(field.systems)
     with progress("writing pages", total=total, unit="pages") as tell:
-        for template, file, content in _pages(field, links):
+        for template, file, content in _fill_pages(field, links):
             values = {**always, **content, "title": visible(content["title"]), "here": file}
             yield file, str(templates.get_template(f"field/{template}.html").render(values))
             tell(1)
@@ -71,28 +73,27 @@ def pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
     yield "field.json", json.dumps(field.json(), ensure_ascii=False, indent=1)
 
 
-def _pages(field: Field, links: Links) -> Iterator[tuple[str, str, Record]]:
+def _fill_pages(field: Field, links: Links) -> Iterator[tuple[str, str, Record]]:
     """Yield the template, the file and the values of each page."""
-    yield "index", "index.html", overview_page(field, links)
+    yield "index", "index.html", fill_overview(field, links)
     if field.papers:
-        yield "papers", "papers.html", papers_page(field)
-    for of_set in field.sets:
-        yield "set", links["set"][of_set.name], set_page(field, of_set, links)
+        yield "papers", "papers.html", fill_papers(field)
+    for test_set in field.sets:
+        yield "set", links["set"][test_set.name], fill_set(field, test_set, links)
     for metric in field.metrics:
-        yield "metric", links["metric"][metric.name], metric_page(field, metric, links)
+        yield "metric", links["metric"][metric.name], fill_metric(field, metric, links)
     for system, file in links["system"].items():
-        yield "system", file, system_page(field, system, links)
+        yield "system", file, fill_system(field, system, links)
 
 
-def overview_page(field: Field, links: Links) -> Record:
+def fill_overview(field: Field, links: Links) -> Record:
     """Return the values of the first page: the best systems, papers, metrics, all systems, changes."""
-    leads = [{lead["metric"]: lead for lead in _leads(of_set)} for of_set in field.sets]
     columns, panels = [], []
-    for of_set in field.sets:
-        name, (spec, standings) = of_set.name, next(iter(of_set.standings.items()))
+    for name, test_set in zip(links["set"], field.sets, strict=True):
+        spec, standings = next(iter(test_set.standings.items()))
         columns.append({"name": name, "file": links["set"][name], "systems": len(standings.systems)})
-        panels.append(standings_plot(name, spec, standings, links["system"], most=_MOST_OF_A_SET, title=name))
-    scores = sum(len(standings.systems) for of_set in field.sets for standings in of_set.standings.values())
+        panels.append(plot_standings(name, spec, standings, links["system"], most=_MOST_OF_A_SET, title=name))
+    scores = sum(len(standings.systems) for test_set in field.sets for standings in test_set.standings.values())
     scope = (
         f"{count_noun(len(field.systems), 'system')} whose outputs are public, on "
         f"{count_noun(len(field.sets), 'test set')}: {count_noun(scores, 'score')}, each with an interval and a "
@@ -105,7 +106,7 @@ def overview_page(field: Field, links: Links) -> Record:
         "plots": show_panels(panels),
         "level": _level(field),
         "columns": columns,
-        "leads": leads,
+        "leads": [{lead["metric"]: lead for lead in _leads(test_set)} for test_set in field.sets],
         "summaries": {paper.name: _summarise(paper) for paper in field.papers},
         "paper_count": count_noun(len(field.papers), "paper"),
         "field": field,
@@ -114,49 +115,52 @@ def overview_page(field: Field, links: Links) -> Record:
 
 def _findings(field: Field, links: Links) -> Iterator[Record]:
     """Yield three sentences: whether metrics agree on a winner, what fools them, how papers' numbers change."""
-    for of_set in field.sets[:1]:
-        leads = [lead for lead in _leads(of_set) if lead["better"] != "neither"]
+    for test_set in field.sets[:1]:
+        leads = [lead for lead in _leads(test_set) if lead["better"] != "neither"]
         winners: dict[str, list[str]] = {}
         for lead in leads:
             winners.setdefault(lead["system"], []).append(lead["metric"])
-        start = f"On {of_set.name} {count_noun(len(leads), 'metric')} name {count_noun(len(winners), 'winner')}: "
+        start = f"On {test_set.name} {count_noun(len(leads), 'metric')} name {count_noun(len(winners), 'winner')}: "
         text = start + "; ".join(f"{label(system)} by {listed(by)}" for system, by in winners.items()) + "."
-        yield {"text": text, "file": links["set"][of_set.name], "link": "See the set"}
-    effects_by_metric = {metric.name: metric.audit.effects for metric in field.metrics if metric.audit}
-    if effects_by_metric:
-        successes = {name: sum(effect.fooled for effect in effects) for name, effects in effects_by_metric.items()}
-        most = max(successes, key=successes.__getitem__)
-        total = len(effects_by_metric[most])
-        text = f"Every metric was attacked in {total} ways; {most} is fooled most often, by {successes[most]} of them."
-        yield {"text": text, "file": links["metric"][most], "link": "See the metric"}
-    sound_cells = [cell for paper in field.papers for cell in paper.cells if cell.sound is not None]
-    if sound_cells:
-        text = (
-            f"{count_noun(len(sound_cells), 'published number')} of papers, and what they become when computed soundly."
-        )
+        yield {"text": text, "file": links["set"][test_set.name], "link": "See the set"}
+    successes = {
+        metric.name: [effect.fooled for effect in metric.audit.effects] for metric in field.metrics if metric.audit
+    }
+    if successes:
+        name, of_metric = max(successes.items(), key=lambda entry: sum(entry[1]))
+        ways = f"Every metric was attacked in {len(of_metric)} ways"
+        text = f"{ways}; {name} is fooled most often, by {sum(of_metric)} of them."
+        yield {"text": text, "file": links["metric"][name], "link": "See the metric"}
+    if sound := sum(cell.sound is not None for paper in field.papers for cell in paper.cells):
+        text = f"{count_noun(sound, 'published number')} of papers, and what they become when computed soundly."
         yield {"text": text, "file": "papers.html", "link": "See the papers"}
 
 
-def _leads(of_set: FieldSet) -> Iterator[Record]:
+def _leads(test_set: FieldSet) -> Iterator[Record]:
     """Yield the best system of a set by each metric, and how many others are tied with it."""
-    for spec, standings in of_set.standings.items():
-        others = sum(standing.tied for standing in standings.systems)
-        best: Record = jsonable(vars(standings.systems[0]))
-        yield {**best, "metric": spec, "better": standings.better, "others": others}
+    for spec, standings in test_set.standings.items():
+        yield {
+            **jsonable(vars(standings.systems[0])),
+            "metric": spec,
+            "better": standings.better,
+            "others": sum(standing.tied for standing in standings.systems),
+            "systems": len(standings.systems),
+            "clusters": standings.clusters,
+        }
 
 
-def set_page(field: Field, of_set: FieldSet, links: Links) -> Record:
+def fill_set(field: Field, test_set: FieldSet, links: Links) -> Record:
     """Return the values of a test set's page: pictures, table, reasons to doubt."""
-    standings, doubts = of_set.standings, of_set.doubts
-    by_metric, systems = of_set.by_metric, of_set.systems
-    panels = [standings_plot(of_set.name, spec, of, links["system"]) for spec, of in standings.items()]
+    standings, doubts = test_set.standings, test_set.doubts
+    by_metric, systems = test_set.by_metric, test_set.systems
+    panels = [plot_standings(test_set.name, spec, of, links["system"]) for spec, of in standings.items()]
     specs = [spec for spec, of in standings.items() if of.better != "neither"]
     counts = doubts.references
     many = "–".join(map(str, dict.fromkeys((counts[0], counts[-1])))) if counts else "no"
     documents = f", {doubts.documents} documents" if doubts.documents else ""
     return {
-        **of_set.about,
-        "scope": f"{of_set.name}: {doubts.items} items{documents}, references: {many}, {len(systems)} systems.",
+        **test_set.about,
+        "scope": f"{test_set.name}: {doubts.items} items{documents}, references: {many}, {len(systems)} systems.",
         # The first stands over the picture.
         "sentences": [verdict(spec, standings[spec]) for spec in specs[1 : 1 + _MOST_SENTENCES]],
         "plots": show_panels(panels),
@@ -209,18 +213,18 @@ def _group_warnings(warnings: Sequence[Note]) -> Iterator[Record]:
         yield {"code": code, "message": first.message, "more": listed([one.where for one in others if one.where])}
 
 
-def system_page(field: Field, system: str, links: Links) -> Record:
+def fill_system(field: Field, system: str, links: Links) -> Record:
     """Return the values of a system's page: scores on every set, trainings, published scores, reasons to doubt."""
-    of_sets = field.systems[system]
-    scores = [(name, spec, *both) for name, of in of_sets.items() for spec, both in of.items()]
-    specs = [metric.name for metric in field.metrics if any(metric.name in of for of in of_sets.values())]
+    by_set = field.systems[system]
+    scores = [(name, spec, *both) for name, of in by_set.items() for spec, both in of.items()]
+    specs = [metric.name for metric in field.metrics if any(metric.name in of for of in by_set.values())]
     rows = [
-        {"name": spec, "cells": [_cell(*of[spec]) if spec in of else None for of in of_sets.values()]} for spec in specs
+        {"name": spec, "cells": [_cell(*of[spec]) if spec in of else None for of in by_set.values()]} for spec in specs
     ]
     sentences = [
         f"On {name} by {spec}: place {row.rank} of {len(among.systems)}"
         + (f", cluster {row.cluster} of {among.clusters}." if among.clusters > 1 else ".")
-        for name, of in of_sets.items()
+        for name, of in by_set.items()
         for spec, (row, among) in list(of.items())[:1]
     ]
     seeds = [
@@ -228,17 +232,16 @@ def system_page(field: Field, system: str, links: Links) -> Record:
         for name, spec, row, _ in scores
         if row.seeds
     ]
-    doubts = []
-    for of_set in field.sets:
-        messages = [*of_set.doubts.alarms_of.get(system, ())]
-        messages += [warning.message for warning in of_set.doubts.warnings if warning.where == system]
-        doubts += [(of_set.name, message) for message in messages]
+    doubts: list[tuple[str, str]] = []
+    for test_set in field.sets:
+        warnings = [warning.message for warning in test_set.doubts.warnings if warning.where == system]
+        doubts += [(test_set.name, message) for message in (*test_set.doubts.alarms_of.get(system, ()), *warnings)]
     published = list(_find_published(field, system))
     return {
         "title": system,
-        "scope": f"Its outputs for {listed(list(of_sets))}, as their authors published them.",
+        "scope": f"Its outputs for {listed(list(by_set))}, as their authors published them.",
         "sentences": sentences[:_MOST_SENTENCES],
-        "columns": [{"name": name, "file": links["set"][name]} for name in of_sets],
+        "columns": [{"name": name, "file": links["set"][name]} for name in by_set],
         "rows": rows,
         "clustered": any(among.clusters > 1 for *_, among in scores),
         "seeds": seeds,
@@ -260,33 +263,27 @@ def _find_published(field: Field, system: str) -> Iterator[Record]:
                 yield {**_show_cell(cell), "paper": paper.name}
 
 
-def metric_page(field: Field, metric: FieldMetric, links: Links) -> Record:
+def fill_metric(field: Field, metric: FieldMetric, links: Links) -> Record:
     """Return the values of a metric's page: what fools it, how it agrees with people, the leaders."""
     name, audit = metric.name, metric.audit
     leads = [
-        {
-            **lead,
-            "name": of_set.name,
-            "file": links["set"][of_set.name],
-            "systems": len(of_set.standings[name].systems),
-            "clusters": of_set.standings[name].clusters,
-        }
-        for of_set in field.sets
-        for lead in _leads(of_set)
+        {**lead, "name": test_set.name, "file": links["set"][test_set.name]}
+        for test_set in field.sets
+        for lead in _leads(test_set)
         if lead["metric"] == name
     ]
-    audit_text = ""
+    panels = [plot_correlations(name, metric.people)]
+    audit_text, signature, effects = "", "", []
     if audit:
+        signature = audit.signature
+        panels.insert(0, plot_attacks(name, audit.effects, signature))
         audit_text = (
             f"Attacks on {listed(audit.systems)} ({audit.test_set}, {audit.items} items, "
             f"{count_noun(audit.trials, 'trial')}, seed {audit.seed}): a change that makes outputs worse should "
             "not improve the score."
         )
-    effects = sorted(
-        jsonable(audit.json()["effects"]) if audit else [],
-        key=lambda effect: (-(effect["wrong_spreads"] or 0), -(effect["spreads"] or 0)),
-    )
-    signature = audit.signature if audit else ""
+        effects = jsonable(audit.json()["effects"])
+        effects.sort(key=lambda effect: (-(effect["wrong_spreads"] or 0), -(effect["spreads"] or 0)))
     all_signatures = [*(lead["signature"] for lead in leads), *(row.signature for row in metric.people), signature]
     return {
         "title": name,
@@ -296,16 +293,14 @@ def metric_page(field: Field, metric: FieldMetric, links: Links) -> Record:
         "verdict": audit.verdict if audit else "",
         "audited": audit_text,
         "effects": effects,
-        "plots": show_panels(
-            [tricks_plot(name, audit.effects if audit else (), signature), people_plot(name, metric.people)]
-        ),
+        "plots": show_panels(panels),
         "signature": signature,
         "leads": leads,
         "signed": _signatures(all_signatures),
     }
 
 
-def papers_page(field: Field) -> Record:
+def fill_papers(field: Field) -> Record:
     """Return the values of the page about papers: published numbers beside sound ones."""
     papers = []
     for paper in field.papers:
@@ -325,7 +320,7 @@ def papers_page(field: Field) -> Record:
             }
         )
     reproductions = [paper for paper in papers if not paper["why"]]
-    total = sum(len(paper.cells) for paper in field.papers if not paper.why)
+    total = sum(len(paper["cells"]) for paper in reproductions)
     scope = (
         f"{count_noun(total, 'printed number')} of {count_noun(len(reproductions), 'paper')}, computed again from "
         "public files. Three numbers stand side by side: the printed one, what the paper's own recipe gives (with the "
@@ -385,7 +380,7 @@ def _signatures(signatures: Iterable[str]) -> list[str]:
 
 
 def _level(field: Field) -> str:
-    standings = (standings for of_set in field.sets for standings in of_set.standings.values())
+    standings = (standings for test_set in field.sets for standings in test_set.standings.values())
     levels = (standing.level for of in standings for standing in of.systems if standing.level)
     return next((f"{level:.0%}" for level in levels), "")
 
@@ -408,7 +403,7 @@ def name_column(spec: str, standings: Standings) -> str:
     return spec if standings.output == spec.partition("(")[0] else f"{spec}: {standings.output}"
 
 
-def standings_plot(
+def plot_standings(
     name: str, spec: str, standings: Standings, links: Mapping[str, str], *, most: int = _MOST_SYSTEMS, title: str = ""
 ) -> Panel | None:
     """Plot the scores of a set's systems by one metric with their intervals; of many systems, the best."""
@@ -446,7 +441,7 @@ def describe_standing(standing: Standing, better: str) -> str:
     return "best" if standing.best else "tied" if standing.tied else ""
 
 
-def tricks_plot(spec: str, effects: Sequence[Effect], signature: str) -> Panel | None:
+def plot_attacks(spec: str, effects: Sequence[Effect], signature: str) -> Panel | None:
     """Plot what each attack gains, in distances from the worst to the best system."""
     harmful = [effect for effect in effects if not math.isnan(effect.spreads) and effect.expected == "worse"]
     if not harmful:
@@ -460,7 +455,7 @@ def tricks_plot(spec: str, effects: Sequence[Effect], signature: str) -> Panel |
     return Panel(f"tricks-{slug(spec)}", "tricks", f"{spec} under attack", caption, figure)
 
 
-def people_plot(spec: str, rows: Sequence[Agreement]) -> Panel | None:
+def plot_correlations(spec: str, rows: Sequence[Agreement]) -> Panel | None:
     """Plot the correlations of a metric with ratings."""
     strips = []
     for row in rows:
@@ -490,12 +485,9 @@ def plot_moves(paper: str, cells: Sequence[Cell]) -> Iterator[Panel]:
         cells_of_column = by_column[table, column][:_MOST_MOVED]
         if max(map(_distance, cells_of_column)) < 1 or len(cells_of_column) < _FEWEST_MOVED:
             continue
-        decimals = cells_of_column[0].decimals
         shift = sum(cell.value("sound") - cell.value("published") for cell in cells_of_column) / len(cells_of_column)
-        caption = (
-            "Triangles: published; circles: computed soundly. On average "
-            f"{number(shift, decimals, sign=True, page=True)}."
-        )
+        average = number(shift, cells_of_column[0].decimals, sign=True, page=True)
+        caption = f"Triangles: published; circles: computed soundly. On average {average}."
         rows = tuple(_move_row(cell) for cell in sorted(cells_of_column, key=lambda cell: -cell.value("sound")))
         name = f"moved-{slug(paper)}-{slug(table)}-{slug(column)}"
         yield Panel(name, "papers", f"{column}, table {table}", caption, Strips(rows, column))

@@ -1,10 +1,9 @@
 """The plan of the field and its tasks, each of which is done once and kept as JSON."""
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -30,59 +29,54 @@ from plainly.scoring.evaluate import add_intervals
 from plainly.scoring.score_file import open_saved
 from plainly.scoring.scores import Evaluation, Scores
 from plainly_lab.field_site.findings import Agreement, Doubts, MetricAudit, Paper, Standing, Standings
-from plainly_lab.grids import safe
+from plainly_lab.grids import DEMO, digest, safe
 from plainly_lab.reproductions import RECIPES, reproduce
 from plainly_lab.reproductions.cells import published
 
-DEMO = "demo"
 _SEED = re.compile(r"(.+)/\d+")
 _MODELS = Path(plainly.__file__).parent / "learned" / "weights"
-
-
 SETTINGS = read_shipped(__file__, "plan.toml")  # sets with their metrics, attacks, ratings
 
 
 @dataclass(frozen=True)
 class FieldPlan:
-    """Metrics by set; whether metrics are attacked; ratings and papers to use; a directory of licensed outputs."""
+    """Metrics by set, papers, a directory of licensed outputs, and the metrics that are left out, with the reason."""
 
     sets: dict[str, tuple[str, ...]]
-    audits: bool = True
-    ratings: tuple[str, ...] = ()
-    papers: tuple[str, ...] = ()
-    newsela: Path | None = None
-    left_out: tuple[str, ...] = field(default=())
+    papers: tuple[str, ...]
+    newsela: Path | None
+    left_out: tuple[str, ...]
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric of every set, in the order of the sets."""
         return tuple(dict.fromkeys(spec for specs in self.sets.values() for spec in specs))
 
+    @property
+    def is_public(self) -> bool:
+        """Whether there is more than the demo. Only then are metrics attacked and compared with ratings."""
+        return any(name != DEMO for name in self.sets)
 
-def plan(
+
+def make_plan(
     sets: Sequence[str] | None, metrics: Sequence[str] | None, papers: Sequence[str] | None, newsela: Path | None
 ) -> FieldPlan:
     """Plan these sets and metrics, or all; a metric whose weights are not installed is left out and named."""
     if newsela is not None and not newsela.is_dir():
         raise BadInput(f"There is no directory {newsela}. It should hold the licensed outputs, one file per system.")
-    names = list(dict.fromkeys(sets or SETTINGS["default"]["sets"]))
     specs_by_set: dict[str, tuple[str, ...]] = {}
-    missing: list[str] = []
-    for name in names:
+    for name in sets or SETTINGS["default"]["sets"]:
         full = name if name == DEMO else data.card(name).name
-        if not systems(full):
+        if not list_systems(full):
             raise BadInput(f"No outputs for {full} are public. Sets that have some: {', '.join(SETTINGS['sets'])}.")
-        specs = metrics or SETTINGS["sets"].get(full, ("sari", "fkgl"))
-        specs_by_set[full] = tuple(spec for spec in dict.fromkeys(specs) if _is_installed(spec))
-        missing += [spec for spec in specs if not _is_installed(spec)]
-    left_out = tuple(f"{spec}: its model is not installed" for spec in dict.fromkeys(missing))
-    recipes = RECIPES if papers is None else papers
-    public = any(name != DEMO for name in specs_by_set)
-    ratings = tuple(SETTINGS["ratings"]) if public else ()
-    return FieldPlan(specs_by_set, public, ratings, tuple(recipes), newsela, left_out)
+        specs_by_set[full] = tuple(dict.fromkeys(metrics or SETTINGS["sets"].get(full, ("sari", "fkgl"))))
+    plan = FieldPlan(specs_by_set, tuple(RECIPES if papers is None else papers), newsela, ())
+    missing = [spec for spec in plan.metrics if not _is_installed(spec)]
+    installed = {name: tuple(spec for spec in specs if spec not in missing) for name, specs in plan.sets.items()}
+    return replace(plan, sets=installed, left_out=tuple(f"{spec}: its model is not installed" for spec in missing))
 
 
-def systems(name: str) -> tuple[str, ...]:
+def list_systems(name: str) -> tuple[str, ...]:
     """Return the systems whose outputs for a set are public."""
     return tuple(data.demo()[1]) if name == DEMO else data.system_names(name)
 
@@ -93,19 +87,14 @@ def family(system: str) -> str:
     return seed[1] if seed else system
 
 
-def digest(*parts: object) -> str:
-    """Return a short hash of values."""
-    return hashlib.sha256(json.dumps(parts, default=str).encode("utf-8")).hexdigest()[:16]
-
-
-def models(*specs: str) -> str:
+def hash_models(*specs: str) -> str:
     """Return a hash of the shipped models that these metrics use, which changes with their weights."""
-    names = {registry.metric(spec).model or "" for spec in specs}
-    cards = [_MODELS / name / "model.json" for name in sorted(names) if name]
+    names = {model for spec in specs if (model := registry.metric(spec).model)}
+    cards = [_MODELS / name / "model.json" for name in sorted(names)]
     return digest([card.read_bytes().hex() for card in cards if card.is_file()])
 
 
-def content(name: str) -> str:
+def hash_content(name: str) -> str:
     """Return a hash of a set and its outputs, from the cards alone."""
     if name == DEMO:
         evalset, outputs = data.demo()
@@ -115,9 +104,9 @@ def content(name: str) -> str:
     return digest([file.sha256 for card in cards for file in card.files])
 
 
-def identity(spec: str) -> str:
+def identify_metric(spec: str) -> str:
     """Return the parameters and the model of a metric, which determine its numbers on given texts."""
-    return f"{registry.metric(spec).spec(full=True)} {models(spec)}"
+    return f"{registry.metric(spec).spec(full=True)} {hash_models(spec)}"
 
 
 def _is_installed(spec: str) -> bool:
@@ -186,15 +175,15 @@ class FieldWork:
         return findings
 
 
-def texts(name: str) -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
+def load_texts(name: str) -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
     """Load a set and the outputs of all its systems."""
-    return data.demo() if name == DEMO else (data.load(name), data.outputs_of(name, systems(name)))
+    return data.demo() if name == DEMO else (data.load(name), data.outputs_of(name, list_systems(name)))
 
 
 def _standings(task: FieldTask) -> Standings:
     """Rank the systems of a set by one metric: score, interval, cluster, ties with the best."""
     saved = open_saved(task.path)
-    people = reference_systems(*texts(task.name))  # a reference that is scored against itself is not ranked
+    people = reference_systems(*load_texts(task.name))  # a reference that is scored against itself is not ranked
     scores = {system: of_system[task.spec] for system, of_system in saved.systems.items() if system not in people}
     trainings = {system: [name for name in scores if family(name) == system] for system in map(family, scores)}
     pooled_scores = {
@@ -205,26 +194,26 @@ def _standings(task: FieldTask) -> Standings:
     comparisons = compare(evaluation, tests=(DECIDING,), advice=False) if several else None
     clusters = comparisons.clusters(task.spec) if comparisons else []
     best = evaluation.ranking(task.spec)[0]
-    of_systems = []
+    standings = []
     for rank, system in enumerate(evaluation.ranking(task.spec), 1):
-        of_system = evaluation[system][task.spec]
+        record = evaluation[system][task.spec].json()
         is_different = comparisons is None or system == best or comparisons.pair(task.spec, best, system).significant
-        seeds = [float(scores[name]) for name in trainings[system]]
+        seeds = tuple(float(scores[name]) for name in trainings[system])
         standing = Standing(
             system=system,
             rank=rank,
-            cluster=next((at for at, names in enumerate(clusters, 1) if system in names), None),
+            cluster=next((number for number, names in enumerate(clusters, 1) if system in names), None),
             best=system == best,
             tied=not is_different,
-            **{name: value for name, value in of_system.json().items() if name not in ("parts", "method")},
-            seeds=tuple(seeds) if len(seeds) > 1 else (),
+            **{name: value for name, value in record.items() if name not in ("parts", "method")},
+            seeds=seeds if len(seeds) > 1 else (),
         )
-        of_systems.append(standing)
+        standings.append(standing)
     metric = evaluation.metrics[task.spec]  # with a target, the distance from it is the headline
     return Standings(
         better=metric.better,
         output=metric.outputs[0],
-        systems=tuple(of_systems),
+        systems=tuple(standings),
         clusters=len(clusters),
         test=comparisons.deciding if comparisons else None,
         draws=(comparisons.further or comparisons.trials) if comparisons else None,
@@ -244,7 +233,7 @@ def _pool(system: str, scores: Sequence[Scores]) -> Scores:
 
 def _warnings(task: FieldTask) -> Doubts:
     """Find faults in the texts of a set, and scores that the habits of systems make misleading."""
-    evalset, outputs = texts(task.name)
+    evalset, outputs = load_texts(task.name)
     specs = task.spec.split("\n")
     first: dict[str, tuple[str, ...]] = {}  # the first of several trainings represents the system
     for system, lines in outputs.items():
@@ -312,10 +301,8 @@ def _paper(task: FieldTask) -> Paper:
     recipes = tuple(f"{name}: {scoring['recipe']}" for name, scoring in paper_tables.get("scorings", {}).items())
     paper = Paper(task.name, paper_tables["title"], recipe_notes=recipes)
     if task.name in LICENSED and not task.path:
-        use = "plainly field --newsela DIR"
-        return replace(
-            paper, why=f"The outputs of its systems are licensed and cannot be fetched. If you have them: {use}."
-        )
+        reason = "The outputs of its systems are licensed and cannot be fetched."
+        return replace(paper, why=f"{reason} If you have them: plainly field --newsela DIR.")
     try:
         reproduction = reproduce(task.name, processes=1, outputs=task.path or None)
     except ImportError as error:

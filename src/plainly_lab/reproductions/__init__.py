@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 
 from plainly.core.errors import BadInput, UnknownName
-from plainly.core.limits import cores
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Listing
 from plainly_lab.reproductions.cells import SCHEMA, Cell, RecipeOptions, Reproduction, published
@@ -45,7 +44,7 @@ def reproduce(
         figures=None if figures is None else Path(figures),
         seed=seed,
         trials=trials,
-        processes=cores() if processes is None else processes,
+        processes=processes,
         progress=progress,
     )
     cells = module.run(options)

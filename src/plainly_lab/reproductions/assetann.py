@@ -1,18 +1,13 @@
 """Cardon et al. 2022, "Linguistic corpus annotation for automatic text simplification evaluation", computed again.
 
-What the recipe found out:
-
-- Table 1 counts pairs that contain a label, not annotations; the release is slightly larger than what was counted.
-- Table 4's subset columns contain two artefacts of the released files: each sentence keeps its ``ID<TAB>`` prefix, and
-  a reference that was removed stays as a blank line, which SARI counts as a reference (BLEU passes it over). The
-  proportions of added and deleted words contain the prefix too. ``ours`` has the artefacts, ``sound`` has not.
-- Table 3's cross-validation leaves out one reference of every source at a time, so that every source is in both parts;
-  ``sound`` keeps sources apart.
+``ours`` has the artefacts that docs/reproduce.md describes, ``sound`` has not: in Table 3, every source is in both
+parts of the cross-validation; in Table 4, each sentence of a subset keeps its ``ID<TAB>`` prefix, and a reference that
+was removed stays as a blank line, which SARI counts as a reference.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, compress
 from statistics import fmean
 
 import numpy as np
@@ -122,14 +117,11 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
 
 
 def _table3(
-    pairs: Sequence[Pair],
-    table: npt.NDArray[np.int64],
-    labels: Sequence[str],
-    scores: dict[str, Floats],
+    pairs: Sequence[Pair], table: npt.NDArray[np.int64], labels: Sequence[str], scores: dict[str, Floats]
 ) -> list[Cell]:
     erroneous = {pair.id for pair in pairs if "err" in pair.labels}
     is_clean = np.array([pair.id not in erroneous for pair in pairs])
-    clean_pairs = [pair for pair in pairs if pair.id not in erroneous]
+    clean_pairs = list(compress(pairs, is_clean))
     ours: Values = {}
     sound: Values = {}
     for part, alpha in ALPHAS.items():

@@ -1,23 +1,23 @@
 """Sulem et al. 2018, "BLEU is Not Suitable for the Evaluation of Text Simplification", computed again.
 
-What the recipe found out:
+What the paper does not state:
 
-- BLEU is multi-bleu on lowercase text. The references were tokenised again by Moses, which escapes quotes and keeps
-  ``-lrb-``, while the source has "(": every bracket is a mismatch, which lowers what copying scores. ``ours`` has it,
-  ``sound`` compares source and references in one tokenisation.
-- System-level correlations are of human means rounded to two decimals; unrounded, near-ties order otherwise.
+- BLEU is multi-bleu on lowercase text. The references were tokenised again by Moses, which keeps ``-lrb-`` where the
+  source has "(": every bracket is a mismatch. ``sound`` compares source and references in one tokenisation.
+- System-level correlations are of human means rounded to two decimals; without rounding, near-ties change places.
 - SARI is the sentence mean of the authors' SARI.py (``xu``). No counter that was tried reproduces −FK.
-- Sentences end at a mark at a word's end, as in Punkt, so that "later.This" is within one; ``sound`` splits it.
-- The agreement of raters is reproduced for meaning only, whichever systems and rounding are taken.
+- Sentences end as in Punkt, so that "later.This" is inside one; ``sound`` splits it there.
+- The agreement of raters is reproduced for meaning only.
 """
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from rapidfuzz.distance import Levenshtein
 
 from plainly import data
 from plainly.core import registry
@@ -74,7 +74,7 @@ class Material:
             scores |= {f"i{name}": 0.9 * value - 0.1 * of_source for name, value in scores.items()}
             scores["-FK"] = -_corpus("fkgl", source, eight, outputs)
             scores["SARI-8ref"] = _corpus("sari(variant=xu)", source, eight, outputs)
-            scores["-LDsc"] = -float(np.mean(distances(source, outputs, lowercase=True)))
+            scores["-LDsc"] = -float(np.mean(distances(map(str.lower, source), map(str.lower, outputs))))
             for name, value in scores.items():
                 by_metric.setdefault(name, {})[system] = value
         for by_system in by_metric.values():
@@ -214,12 +214,9 @@ def _conservatism(paper: Material) -> list[Cell]:
     return cells_of(PRINTED, "conservatism", ours)
 
 
-def distances(sources: Sequence[str], outputs: Sequence[str], *, lowercase: bool) -> list[int]:
+def distances(sources: Iterable[str], outputs: Iterable[str]) -> list[int]:
     """Return Levenshtein distances in characters."""
-    from rapidfuzz.distance import Levenshtein
-
-    pairs = zip(sources, outputs, strict=True)
-    return [Levenshtein.distance(a.lower(), b.lower()) if lowercase else Levenshtein.distance(a, b) for a, b in pairs]
+    return [Levenshtein.distance(*pair) for pair in zip(sources, outputs, strict=True)]
 
 
 def _table3(paper: Material) -> list[Cell]:
@@ -227,7 +224,7 @@ def _table3(paper: Material) -> list[Cell]:
     references = list(zip(*(lines[:RATED] for lines in paper.hsplit_full), strict=True)) * len(SPLITTING)
     outputs = [text for system in SPLITTING for text in paper.outputs[system]]
     evalset = EvalSet.of(source, references=references)
-    scores = {"-LDsc": -np.array(distances(source, outputs, lowercase=False), dtype=float)}
+    scores = {"-LDsc": -np.array(distances(source, outputs), dtype=float)}
     for row, spec in SENTENCE_METRICS.items():
         metric = registry.metric(spec)
         scores[row] = metric.score(metric.measure(evalset, outputs))[:, 0]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from plainly.core import formatting
 from plainly.core.files import read_shipped
-from plainly.core.limits import cores
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
@@ -28,14 +27,14 @@ _SETTINGS = ("decimals", "tolerance", "recipe", "relative", "columns")  # keys o
 
 @dataclass(frozen=True)
 class RecipeOptions:
-    """Options of a recipe: tables, directories of licensed outputs and figures, sampling, processes and progress."""
+    """Options of a recipe: tables, directories of licensed outputs and of figures, trials, processes and progress."""
 
     tables: frozenset[str] | None = None
     outputs: Path | None = None
     figures: Path | None = None
     seed: int = Sampling().seed
     trials: int = 100
-    processes: int = field(default_factory=cores)
+    processes: int | None = None  # None: one for each core
     progress: Progress = no_progress
 
     def wants(self, table: str) -> bool:
@@ -111,11 +110,10 @@ class Reproduction(Result):
         }
 
     def tables(self) -> list[Table]:
-        rows, tables = [], []
-        for table, counts in tally(self.cells).items():
-            rows.append((table, str(counts.total()), *(str(counts[verdict]) for verdict in VERDICTS)))
-            tables += [] if self.brief else [_tabulate(table, counts, self.cells)]
-        return [*tables, Table(("table", "cells", *VERDICTS), tuple(rows))]
+        tables = tally(self.cells)
+        rows = [(name, *map(str, (of.total(), *(of[verdict] for verdict in VERDICTS)))) for name, of in tables.items()]
+        summary = Table(("table", "cells", *VERDICTS), tuple(rows))
+        return [*([] if self.brief else [_tabulate(name, of, self.cells) for name, of in tables.items()]), summary]
 
     def notes(self) -> list[Note]:
         return [Note(sentence, kind="claim") for sentence in self.conclusions]

@@ -1,14 +1,13 @@
 """Tanprasert & Kauchak 2021, "Flesch-Kincaid is not a text simplification evaluation metric", computed again.
 
-The Newsela outputs that the paper modifies are licensed: give a directory that holds Complex, Reference, Dress,
-Dress-Ls, EncDecA, Hybrid and PBMT-R, one sentence a line. What the recipe found out:
+The Newsela outputs that the paper modifies are licensed: pass a directory that holds Complex, Reference, Dress,
+Dress-Ls, EncDecA, Hybrid and PBMT-R, one sentence per line. What the paper does not state:
 
-- BLEU is the corpus score, cased, 13a, with the one reference.
 - SARI was computed with **eight references of which seven are empty**, so that seven eighths of every n-gram count as
-  "should have been deleted": keep is divided by about eight and delete is near 1, whatever a system does. That is why
-  the paper's SARI hardly moves. ``ours`` has it so (``reference_count=8``); ``sound`` counts the one real reference.
-- FKGL divides words by sentences as whole numbers, hence the steps. Its counter of syllables is not known, and no
-  counter tried gives the values at 0 %: those cells differ, and ``sound`` is plainly's own FKGL.
+  "should have been deleted": keep is divided by about eight and delete is near 1, whatever a system does. ``ours`` does
+  the same (``reference_count=8``); ``sound`` counts the one real reference.
+- FKGL divides words by sentences as whole numbers, hence the steps. No syllable counter that was tried gives the values
+  at 0 %: those cells differ, and ``sound`` is plainly's own FKGL.
 - Tables 9 and 10 print Dress-Ls's values under every other system: all modified columns, and in Table 10 the unmodified
   one too. ``ours`` is Dress-Ls's value there, ``sound`` the value of the system that the table names.
 """
@@ -37,7 +36,7 @@ from plainly_lab.reproductions.cells import ORIGINS, Cell, RecipeOptions, Values
 PRINTED = published("fkgl-gaming")
 ITEMS = 1077
 SYSTEMS = {"4": "Dress-Ls", "5": "EncDecA", "6": "Hybrid", "7": "Dress", "8": "PBMT-R"}
-LEVELS = {10 * step: step for step in range(11)}  # percent → place on a curve
+LEVELS = {10 * step: step for step in range(11)}  # percent → index on a curve
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,7 +76,7 @@ def run(options: RecipeOptions) -> list[Cell]:
     if options.outputs is None:
         raise BadInput(
             "The outputs of this paper are licensed and cannot be fetched. Pass a directory with Complex, Reference, "
-            f"{', '.join(SYSTEMS.values())}, one sentence a line: outputs='DIR'"
+            f"{', '.join(SYSTEMS.values())}, one sentence per line: outputs='DIR'"
         )
     files = read(options.outputs)
     cells: list[Cell] = []
@@ -126,7 +125,7 @@ def read(directory: Path) -> dict[str, tuple[str, ...]]:
     lengths = {name: len(lines) for name, lines in files.items()}
     if len(set(lengths.values())) > 1:
         counts_text = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise BadInput(f"The files in {directory} differ in length: {counts_text}. They hold one sentence a line.")
+        raise BadInput(f"The files in {directory} differ in length: {counts_text}. They hold one sentence per line.")
     return files
 
 
@@ -139,13 +138,13 @@ def _find(directory: Path, name: str) -> Path:
             f"{directory} has no file {name} (with any suffix). It needs Complex, Reference and the systems."
         )
     if len(paths) > 1 and len(paths[0].suffixes) == len(paths[1].suffixes):
-        raise BadInput(f"{directory} has {paths[0].name} and {paths[1].name}: which is {name}? Leave only one there.")
+        raise BadInput(f"{directory} has {paths[0].name} and {paths[1].name}: which is {name}? Remove one of them.")
     return paths[0]
 
 
 def _evalset(files: dict[str, tuple[str, ...]]) -> EvalSet:
     # Not EvalSet.of, which drops blank references: here every line is one.
-    ids = tuple(str(place + 1) for place in range(len(files["Complex"])))
+    ids = tuple(str(number) for number in range(1, len(files["Complex"]) + 1))
     return EvalSet(ids, files["Complex"], tuple((line,) for line in files["Reference"]))
 
 
@@ -204,10 +203,11 @@ def _headline(
     table: str, row: str, value: float, metric: str, system: str, attack: str, percent: int, outcome: Sweep
 ) -> Cell:
     scoring, level = SCORINGS[metric], LEVELS[percent]
-    specs = dict.fromkeys((scoring.spec, scoring.sound))
-    ours, *sound = (scoring.scale * float(outcome.headline(system, attack, spec)[level]) for spec in specs)
+    specs = (scoring.spec, scoring.sound)
+    ours, sound = (scoring.scale * float(outcome.headline(system, attack, spec)[level]) for spec in specs)
+    sound_value = sound if scoring.sound != scoring.spec else None
     recipe = f"{scoring.recipe}{_trials(outcome, level)}"
-    return Cell(table, row, f"{percent} %", value, ours, 4, scoring.tolerance, recipe, sound[0] if sound else None)
+    return Cell(table, row, f"{percent} %", value, ours, 4, scoring.tolerance, recipe, sound_value)
 
 
 def _parts_table(table: str, system: str, rows: dict[str, list[float]], outcome: Sweep) -> Iterator[Cell]:
@@ -215,14 +215,14 @@ def _parts_table(table: str, system: str, rows: dict[str, list[float]], outcome:
     for row, values in rows.items():
         metric, part = row.split(" ", 1)
         scoring = SCORINGS[metric]
-        for place, value in enumerate(values):
-            attack, level = attacks[max(place - 1, 0)], 10 if place else 0
-            repeats = system != "Dress-Ls" and (place > 0 or metric == "SARI")
+        for column, value in zip(("0 %", *attacks), values, strict=True):
+            attack, level = (attacks[0], 0) if column == "0 %" else (column, 10)
+            repeats = system != "Dress-Ls" and (level > 0 or metric == "SARI")
             sound = _part(outcome, system, attack, scoring.sound, part, level)
             yield Cell(
                 table=table,
                 row=row if table == "2" else f"{system} {part}",
-                column=attack if place else "0 %",
+                column=column,
                 published=value,
                 ours=_part(outcome, "Dress-Ls" if repeats else system, attack, scoring.spec, part, level),
                 decimals=4,
@@ -243,8 +243,9 @@ def _part(outcome: Sweep, system: str, attack: str, spec: str, part: str, level:
 
 
 def _trials(outcome: Sweep, level: int) -> str:
-    trials = f"; mean of {outcome.design.trials} trials, seed {outcome.design.seed}" if level else ""
-    return f"{trials}{_other_items(len(outcome.design.evalset))}"
+    design = outcome.design
+    trials = f"; mean of {design.trials} trials, seed {design.seed}" if level else ""
+    return f"{trials}{_other_items(len(design.evalset))}"
 
 
 def _other_items(items: int) -> str:
@@ -288,7 +289,7 @@ def draw(outcome: Sweep, directory: Path) -> list[Path]:
     for number, metric in enumerate(("FKGL", "BLEU", "SARI"), start=1):
         scoring = SCORINGS[metric]
         crosses = {
-            attack: [(10.0 * (place + 1), value / scoring.scale) for place, value in enumerate(values)]
+            attack: [(10.0 * step, value / scoring.scale) for step, value in enumerate(values, start=1)]
             for attack, values in PRINTED["4"][metric].items()
         }
         title = f"Figure {number}: {metric} of Dress-Ls"

@@ -1,6 +1,6 @@
 """Cripwell et al. 2023, "Simplicity Level Estimate (SLE)": what is left of metrics where fluency and meaning are given.
 
-What the recipe found out:
+What the paper does not state:
 
 - The filter keeps outputs whose fluency and meaning z-scores are at least .3 standard deviations above the mean of all
   600 (189 outputs), and drops those whose source LENS was trained on (SimpEval-past): 139. Read as "z-score at least
@@ -73,9 +73,9 @@ def conclusions(cells: Sequence[Cell]) -> list[str]:
 
 def _filter(judgements: Judgements, units: Units, training_sources: set[str]) -> list[Cell]:
     deviations, deviations_unseen, points, points_unseen = (
-        int(selection.mask(judgements, units).sum())
-        for outputs in (Filter(), Filter(threshold=0.3, unit="points"))
-        for selection in (outputs, replace(outputs, without_sources=training_sources))
+        int(replace(selection, without_sources=sources).mask(judgements, units).sum())
+        for selection in (Filter(), Filter(threshold=0.3, unit="points"))
+        for sources in ((), training_sources)
     )
     note = (
         f"mean + .3 sd keeps {deviations} outputs, {deviations_unseen} without these; "

@@ -1,4 +1,4 @@
-"""The heads that estimate CEFR levels, fitted to a finished encoder in minutes, on a CPU, without torch.
+"""The heads that estimate CEFR levels, fitted to a finished encoder: minutes on a CPU, without PyTorch.
 
 The sentence head learns from sentences whose level people rated: the Wiki-Auto part of CEFR-SP and ReadMe++. The text
 head learns from stretches of three to ten sentences of OneStopEnglish, whose elementary, intermediate and advanced
@@ -61,12 +61,12 @@ class LevelFit(Result):
         return {"schema": "plainly.train-cefr/1", "output": str(self.output), "checks": self.records()}
 
     def tables(self) -> list[Table]:
-        header = ("read on", "items", "pearson", "slope", "rmse")
+        measures = ("pearson", "slope", "rmse")
         rows = tuple(
-            (str(check["set"]), str(check["items"]), *(f"{check[name]:.3f}" for name in header[2:]))
+            (str(check["set"]), str(check["items"]), *(f"{check[name]:.3f}" for name in measures))
             for check in self.checks
         )
-        return [Table(header, rows)]
+        return [Table(("tested on", "items", *measures), rows)]
 
     def notes(self) -> list[Note]:
         return [Note(f"Wrote {self.output}. The slope of the estimate on the true level is 1 without shrinkage.")]
@@ -94,9 +94,9 @@ def fit_levels(output: str | Path, *, progress: Progress = no_progress) -> Level
     with progress("reading sentences", total=2, unit="sets") as tell:
         sentences = _rated_features(model)
         tell(1)
-        stretches = _stretches(model)
+        text_head = _fit_text_head(model, *_stretches(model))
         tell(1)
-    reader = LevelReader(model, fit_sentence_head(sentences), _fit_text_head(model, *stretches))
+    reader = LevelReader(model, fit_sentence_head(sentences), text_head)
     save(directory / FILE, reader)
     return LevelFit(directory / FILE, tuple(_checks(reader, sentences)))
 
@@ -150,8 +150,8 @@ def _stretches(model: encoder.Encoder) -> tuple[Floats, Floats, npt.NDArray[np.b
     levels: list[float] = []
     fresh: list[bool] = []
     for _, document in groupby(range(len(levelled)), key=levelled.documents.__getitem__):
-        places = list(document)
-        start, stop = places[0], places[-1] + 1
+        indices = list(document)
+        start, stop = indices[0], indices[-1] + 1
         while start < stop:
             end = min(start + int(rng.integers(_SHORTEST, _LONGEST + 1)), stop)
             if end - start >= _SHORTEST:

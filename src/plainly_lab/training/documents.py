@@ -112,7 +112,7 @@ def split_by_article(levelled: LevelledSentences, *, valid: float, test: float, 
             f"{len(names)} articles cannot be split into training, validation ({valid:.0%}) and test ({test:.0%}): "
             "each needs at least one. Pass more articles or larger shares."
         )
-    part_of = {names[at]: part for part, places in enumerate(np.split(order, cuts)) for at in places}
+    part_of = {names[at]: part for part, indices in enumerate(np.split(order, cuts)) for at in indices}
     part = np.array([part_of[article] for article in levelled.articles])
     return Parts(train=levelled[part == 2], valid=levelled[part == 0], test=levelled[part == 1])
 
@@ -365,11 +365,11 @@ def labelled_examples(corpus: LevelledTexts, parts: Parts, recipe: Recipe, *, rn
     if recipe.softened:
         grades = np.array([grade[sentence] for sentence in train.sentences])
         labels = soften(train.levels, grades, span=recipe.span, exclude=recipe.exclude)
-    places: list[int] = np.flatnonzero(np.isfinite(labels)).tolist()
-    rows = Examples.on_head((train.sentences[at] for at in places), labels[places], head=0, heads=heads)
+    indices: list[int] = np.flatnonzero(np.isfinite(labels)).tolist()
+    rows = Examples.on_head((train.sentences[at] for at in indices), labels[indices], head=0, heads=heads)
     if corpus.rated is not None:
         rows += rated_examples(corpus, times=recipe.repeats)
-    pairs = _neighbours(train, places)
+    pairs = _neighbours(train, indices)
     if recipe.joined and pairs:
         pairs = [pairs[at] for at in rng.choice(len(pairs), size=int(recipe.joined * len(pairs)), replace=False)]
         means = [(labels[a] + labels[b]) / 2 - recipe.joined_cost for a, b in pairs]
@@ -411,14 +411,14 @@ def unlabelled_texts(
 def damage_examples(rows: Examples, *, share: float, rng: np.random.Generator) -> Examples:
     """Return a share of the rows with damaged texts and the same targets."""
     whole, rest = divmod(share, 1.0)
-    places = list(range(len(rows.texts))) * int(whole)
-    places += rng.choice(len(rows.texts), size=int(rest * len(rows.texts)), replace=False).tolist()
-    return Examples(tuple(damage(rows.texts[at], rng) for at in places), rows.targets[places])
+    indices = list(range(len(rows.texts))) * int(whole)
+    indices += rng.choice(len(rows.texts), size=int(rest * len(rows.texts)), replace=False).tolist()
+    return Examples(tuple(damage(rows.texts[at], rng) for at in indices), rows.targets[indices])
 
 
-def _neighbours(levelled: LevelledSentences, places: Sequence[int]) -> list[tuple[int, int]]:
+def _neighbours(levelled: LevelledSentences, indices: Sequence[int]) -> list[tuple[int, int]]:
     documents = levelled.documents
-    return [(a, b) for a, b in pairwise(places) if b == a + 1 and documents[a] == documents[b]]
+    return [(a, b) for a, b in pairwise(indices) if b == a + 1 and documents[a] == documents[b]]
 
 
 def _join(sentences: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[str]:

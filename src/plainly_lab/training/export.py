@@ -111,9 +111,9 @@ def mix_heads(model: CrossEncoder, *, gain: float, overall: float = 0.0) -> Cros
         at, extra = model.heads.index(head), model.heads.index(other)
         for values in (weight, bias):
             values[at] = (1 - share) * values[at] + share * values[extra]
-    places = [model.heads.index(head) for head in HEADS]
+    indices = [model.heads.index(head) for head in HEADS]
     final = CrossEncoder(model.encoder, heads=HEADS)
-    final.head.weight.data, final.head.bias.data = weight[places], bias[places]
+    final.head.weight.data, final.head.bias.data = weight[indices], bias[indices]
     return final.eval()
 
 
@@ -149,10 +149,10 @@ def _run_judge(directory: Path, pairs: TokenIds) -> Floats:
     weights = str(directory / "model.onnx")
     session = onnxruntime.InferenceSession(weights, encoder.session_options(), providers=["CPUExecutionProvider"])
     rows = np.empty((len(pairs), len(HEADS)))
-    for places in pairs.by_length(tokens=1024):
-        arrays = (part.numpy() for part in pairs.batch(places, torch.device("cpu")))
+    for indices in pairs.by_length(tokens=1024):
+        arrays = (part.numpy() for part in pairs.batch(indices, torch.device("cpu")))
         inputs = dict(zip(("tokens", "mask", "types"), arrays, strict=True))
-        rows[places] = session.run(["values"], inputs)[0]
+        rows[indices] = session.run(["values"], inputs)[0]
     return rows
 
 
@@ -273,9 +273,9 @@ class _GraphRewriter:
 
     def _look_up(self, node: Any, table: Any) -> None:
         values, steps = _by_column(numpy_helper.to_array(table).T)
-        places, output = node.input[1], node.output[0]
-        self._node("Gather", [self._constant(f"{table.name}/q", values.T.copy()), places], f"{output}/q")
-        self._node("Gather", [self._constant(f"{table.name}/step", steps[:, None]), places], f"{output}/step")
+        indices, output = node.input[1], node.output[0]
+        self._node("Gather", [self._constant(f"{table.name}/q", values.T.copy()), indices], f"{output}/q")
+        self._node("Gather", [self._constant(f"{table.name}/step", steps[:, None]), indices], f"{output}/step")
         self._node("Cast", [f"{output}/q"], f"{output}/float", to=TensorProto.FLOAT)
         self._node("Mul", [f"{output}/float", f"{output}/step"], output)
         self.replaced.add(table.name)

@@ -195,10 +195,10 @@ def replace_some(text: str, stock: Stock, rng: Rng) -> Harm:
     """Replace words by words of other texts."""
     words = text.split()
     share = rng.uniform(0.03, 0.35)
-    places = [at for at in range(len(words)) if rng.random() < share] or [int(rng.integers(len(words)))]
-    for at in places:
+    indices = [at for at in range(len(words)) if rng.random() < share] or [int(rng.integers(len(words)))]
+    for at in indices:
         words[at] = pick(stock.words, rng)
-    share = len(places) / len(words)
+    share = len(indices) / len(words)
     return Harm(" ".join(words), min(1, 0.2 + 1.5 * share), min(1, 0.15 + 1.5 * share), 1.0)
 
 
@@ -248,8 +248,8 @@ def drop_aside(text: str, stock: Stock, rng: Rng) -> Harm | None:
 
 
 def refuse(text: str, stock: Stock, rng: Rng) -> Harm:
-    places = rng.choice(len(REFUSALS), size=1 + (rng.random() < 0.25), replace=False)
-    return Harm(" ".join(REFUSALS[at] for at in places), 0.3, 1.0, np.nan)
+    indices = rng.choice(len(REFUSALS), size=1 + (rng.random() < 0.25), replace=False)
+    return Harm(" ".join(REFUSALS[at] for at in indices), 0.3, 1.0, np.nan)
 
 
 def add_chat(text: str, stock: Stock, rng: Rng) -> Harm:
@@ -277,10 +277,10 @@ def negate(text: str, stock: Stock, rng: Rng) -> Harm | None:
 def invert(text: str, stock: Stock, rng: Rng) -> Harm | None:
     """Replace a word by its opposite, or a month by another."""
     words = text.split()
-    places = [at for at, word in enumerate(words) if word in _OPPOSITES or word.strip(",.") in _MONTHS]
-    if not places:
+    indices = [at for at, word in enumerate(words) if word in _OPPOSITES or word.strip(",.") in _MONTHS]
+    if not indices:
         return None
-    at = pick(places, rng)
+    at = pick(indices, rng)
     bare = words[at].strip(",.")
     words[at] = words[at].replace(bare, pick(_MONTHS, rng)) if bare in _MONTHS else _OPPOSITES[words[at]]
     return Harm(" ".join(words), 0.05, 0.35, 1.0)

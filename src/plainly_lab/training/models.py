@@ -29,7 +29,7 @@ from plainly_lab.training.cefr import fit_ridge
 from plainly_lab.training.documents import Examples
 from plainly_lab.training.recipe import FitSettings
 
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 
 class Estimator(nn.Module):
@@ -134,9 +134,9 @@ class TokenIds:
     """Texts or pairs as token ids: all rows in one array, and the start of each."""
 
     ids: npt.NDArray[np.int32]
-    starts: Places
+    starts: Indices
     pad: int
-    outputs: Places | None = None  # the start of each output in its row; None: texts, not pairs
+    outputs: Indices | None = None  # the start of each output in its row; None: texts, not pairs
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], tokenizer: Any, outputs: Sequence[int] | None = None) -> "TokenIds":
@@ -148,10 +148,10 @@ class TokenIds:
         return len(self.starts) - 1
 
     @property
-    def lengths(self) -> Places:
+    def lengths(self) -> Indices:
         return np.diff(self.starts)
 
-    def batch(self, rows: Places, device: torch.device) -> tuple[torch.Tensor, ...]:
+    def batch(self, rows: Indices, device: torch.device) -> tuple[torch.Tensor, ...]:
         """Return token ids and mask of some rows, for pairs also types, padded to the longest of them."""
         lengths = self.lengths[rows]
         columns = np.arange(int(lengths.max()))
@@ -163,7 +163,7 @@ class TokenIds:
             parts.append(inside & (columns >= self.outputs[rows][:, None]))
         return tuple(torch.from_numpy(part.astype(np.int64)).to(device) for part in parts)
 
-    def by_length(self, *, rows: int = 256, tokens: int | None = None) -> Iterator[Places]:
+    def by_length(self, *, rows: int = 256, tokens: int | None = None) -> Iterator[Indices]:
         """Yield all rows in batches of similar length, each of ``rows`` rows, or of about ``tokens`` tokens."""
         order = np.argsort(self.lengths, kind="stable")
         fits = np.full(len(order), rows)
@@ -228,16 +228,16 @@ def _gather(
     model: nn.Module,
     read: Callable[..., torch.Tensor],
     ids: TokenIds,
-    batches: Iterable[Places],
+    batches: Iterable[Indices],
     device: torch.device,
 ) -> Floats:
     was_training = model.training
     model.eval()
-    parts = [(places, read(*ids.batch(places, device)).float().cpu().numpy()) for places in batches]
+    parts = [(indices, read(*ids.batch(indices, device)).float().cpu().numpy()) for indices in batches]
     model.train(was_training)
     rows: Floats = np.empty((len(ids), parts[0][1].shape[1] if parts else 0))
-    for places, values in parts:
-        rows[places] = values
+    for indices, values in parts:
+        rows[indices] = values
     return rows
 
 
@@ -266,8 +266,8 @@ def widen(
 
 def fit(
     model: torch.nn.Module,
-    loss_of: Callable[[Places], torch.Tensor],
-    batches: Callable[[int], Sequence[Places]],
+    loss_of: Callable[[Indices], torch.Tensor],
+    batches: Callable[[int], Sequence[Indices]],
     *,
     examples: int,
     settings: FitSettings,

@@ -52,8 +52,8 @@ class JudgedPairs(msgspec.Struct, frozen=True, array_like=True, eq=False):
         targets = np.concatenate([self.targets, other.targets])
         return JudgedPairs(self.sources + other.sources, self.outputs + other.outputs, targets)
 
-    def __getitem__(self, places: Sequence[int] | npt.NDArray[Any]) -> JudgedPairs:
-        rows = np.arange(len(self))[places].tolist()
+    def __getitem__(self, indices: Sequence[int] | npt.NDArray[Any]) -> JudgedPairs:
+        rows = np.arange(len(self))[indices].tolist()
         sources, outputs = (tuple(texts[at] for at in rows) for texts in (self.sources, self.outputs))
         return JudgedPairs(sources, outputs, self.targets[rows])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import field
 from msgspec.structs import replace
@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from plainly.core.settings import Number, Settings, read_settings
 
 SHIPPED = "shipped"  # the recipe of the model that plainly ships
+_FOLDER = Path(__file__).parent
+T = TypeVar("T", bound=Settings)
 
 
 class FitSettings(Settings, frozen=True):
@@ -63,18 +65,11 @@ class Recipe(Settings, frozen=True):
     @classmethod
     def read(cls, name: str | Path | None) -> Recipe:
         """Read a recipe from a TOML file, or the one called ``shipped``; None is the default recipe."""
-        if name is None:
-            return cls()
-        return read_settings(Path(__file__).parent / "shipped.toml" if name == SHIPPED else name, cls)
+        return cls() if name is None else read_settings(_FOLDER / "shipped.toml" if name == SHIPPED else name, cls)
 
-    def with_changes(self, *, epochs: float | None = None, **changes: Any) -> Recipe:
+    def with_changes(self, *, epochs: float | None = None, seed: int | None = None, **changes: Any) -> Recipe:
         """Return the recipe with changes that are not None; epochs and seed apply to the first stage too."""
-
-        def change(settings: Any, **values: Any) -> Any:
-            return replace(settings, **{name: value for name, value in values.items() if value is not None})
-
-        fit = change(self.fit, epochs=epochs, seed=changes.get("seed"))
-        return change(self, fit=fit, **changes)
+        return _change(self, fit=_change(self.fit, epochs=epochs, seed=seed), seed=seed, **changes)
 
     @property
     def last(self) -> FitSettings:
@@ -123,10 +118,14 @@ class JudgeRecipe(Settings, frozen=True):
     @classmethod
     def read(cls, name: str | Path) -> JudgeRecipe:
         """Read a recipe from a TOML file, or one of plainly's own: ``shipped`` and ``research``."""
-        own = {SHIPPED: "quality.toml", "research": "quality-research.toml"}
-        return read_settings(Path(__file__).parent / own[str(name)] if str(name) in own else name, cls)
+        files = {SHIPPED: "quality.toml", "research": "quality-research.toml"}
+        return read_settings(_FOLDER / files[str(name)] if str(name) in files else name, cls)
 
     def with_changes(self, *, epochs: float | None = None, seed: int | None = None) -> JudgeRecipe:
         """Return the recipe with other epochs of the student, or another seed; None changes nothing."""
-        student = self.student if epochs is None else replace(self.student, epochs=epochs)
-        return replace(self, student=student, seed=self.seed if seed is None else seed)
+        return _change(self, student=_change(self.student, epochs=epochs), seed=seed)
+
+
+def _change(settings: T, **changes: Any) -> T:
+    """Return the settings with the changes that are not None."""
+    return replace(settings, **{name: value for name, value in changes.items() if value is not None})

@@ -39,7 +39,7 @@ from plainly_lab.training.documents import Examples, HeldOutQuality, LevelledSen
 from plainly_lab.training.models import (
     CrossEncoder,
     Estimator,
-    Places,
+    Indices,
     TokenIds,
     encode_pairs,
     encode_texts,
@@ -216,10 +216,10 @@ def fit_estimator(
     texts = encode_texts(tokenizer, examples.texts, longest=settings.longest)
     targets = torch.tensor(examples.targets, dtype=torch.float32, device=device)
 
-    def loss_of(places: Places) -> torch.Tensor:
-        tokens, mask = texts.batch(places, device)
+    def loss_of(indices: Indices) -> torch.Tensor:
+        tokens, mask = texts.batch(indices, device)
         values, layers = model(tokens, mask)
-        loss = squared_errors(values, targets[torch.tensor(places, device=device)], fewest=1).sum()
+        loss = squared_errors(values, targets[torch.tensor(indices, device=device)], fewest=1).sum()
         if original is not None:
             with torch.no_grad():
                 before = original(input_ids=tokens, attention_mask=mask, output_hidden_states=True).hidden_states
@@ -228,7 +228,7 @@ def fit_estimator(
             loss = loss + settings.keep * (distances * mask).sum() / mask.sum()
         return loss
 
-    def batches(epoch: int) -> list[Places]:
+    def batches(epoch: int) -> list[Indices]:
         order = np.random.default_rng([settings.seed, epoch]).permutation(len(texts))
         return np.split(order, range(settings.batch, len(texts), settings.batch))
 
@@ -405,17 +405,17 @@ class JudgingRun:
         goals = torch.tensor(targets, dtype=torch.float32, device=self.device)
         weights = torch.tensor([_WEIGHTS.get(head, 1.0) for head in model.heads], device=self.device)
 
-        def loss_of(places: Places) -> torch.Tensor:
-            rows = torch.from_numpy(places).to(self.device)
+        def loss_of(indices: Indices) -> torch.Tensor:
+            rows = torch.from_numpy(indices).to(self.device)
             with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.device.type == "cuda"):
-                values = model(*ids.batch(places, self.device))
+                values = model(*ids.batch(indices, self.device))
             return (weights * squared_errors(values, goals[rows], fewest=settings.batch // 8)).sum()
 
-        def batches(epoch: int) -> list[Places]:
+        def batches(epoch: int) -> list[Indices]:
             """Return batches of similar length, in random order."""
             rng = np.random.default_rng([settings.seed, epoch])
             order = rng.permutation(len(ids))
-            batches: list[Places] = []
+            batches: list[Indices] = []
             for pool in np.array_split(order, max(1, len(order) // (settings.batch * 40))):
                 pool = pool[np.argsort(ids.lengths[pool], kind="stable")]
                 batches += np.split(pool, range(settings.batch, len(pool), settings.batch))

@@ -20,7 +20,7 @@ from plainly.core.formatting import abridge
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.score_file import save
 from plainly_lab.field_site.build import FieldSite, changes
-from plainly_lab.field_site.tasks import KINDS, LICENSED, SETTINGS, FieldTask, family, group_tasks, plan
+from plainly_lab.field_site.tasks import KINDS, LICENSED, SETTINGS, FieldTask, family, group_tasks, make_plan
 
 
 def test_every_public_output_is_scored_somewhere() -> None:
@@ -140,7 +140,7 @@ def test_links_lead_somewhere(site: FieldSite) -> None:
 
 
 def test_a_licensed_paper_is_named_and_its_attacks_are_shown_on_public_outputs(site: FieldSite) -> None:
-    assert set(LICENSED) <= set(plan(None, None, None, None).papers)
+    assert set(LICENSED) <= set(make_plan(None, None, None, None).papers)
     section = (site.folder / "papers.html").read_text(encoding="utf-8").partition('id="fkgl-gaming"')[2]
     assert "Its numbers are not computed here" in section
     assert "Not the paper's numbers" in html.unescape(section)

@@ -54,29 +54,22 @@ class Training(Result):
     def tables(self) -> list[Table]:
         rows = []
         for name, quality in self.quality.items():
-            *measures, sentences, documents = asdict(quality).values()
-            cells = (*(number(value, 3) for value in measures), str(sentences), str(documents))
-            rows.append(({"valid": "validation"}.get(name, name), *cells))
+            errors = (number(value, 3) for value in (quality.mae, quality.doc_mae, quality.f1))
+            sizes = (str(quality.sentences), str(quality.documents))
+            rows.append(("validation" if name == "valid" else name, *errors, *sizes))
         return [Table(("part", "MAE", "Doc-MAE", "F1", "sentences", "documents"), tuple(rows))]
 
     def notes(self) -> list[Note]:
         loss = f"The training loss was {number(self.loss, 3)} at the end."
-        return [_advice("sle", self.output), Note(f"{self._distance()} {loss}")]
+        return [_advice("sle", self.output), Note(f"{_describe(self.export, 'validation sentences', 3)} {loss}")]
 
     def card(self) -> str:
         """Return the model card, in Markdown."""
         levels = ", ".join(f"{level:g}" for level in sorted(set(self.corpus.levelled.levels.tolist())))
-        data = ", ".join(self.corpus.sources) or "levelled documents of the user"
+        data = ", ".join(self.corpus.sources) or "the user's levelled documents"
         facts = f"- Data: {data}; levels {levels}; articles are never split\n- Scales: {', '.join(self.corpus.heads)}"
-        text = f"Errors are against the documents' own levels. {self._distance()}"
+        text = f"Errors are against the documents' own levels. {_describe(self.export, 'validation sentences', 3)}"
         return _card(self, "A simplicity estimate", "sle", facts, markdown(self.tables()[0]), text)
-
-    def _distance(self) -> str:
-        mean, largest = number(self.export.mean, 3), number(self.export.largest, 3)
-        return (
-            f"The exported model differs from the trained one by {mean} on average and {largest} at most on "
-            f"{self.export.texts} validation sentences (correlation {number(self.export.correlation, 4)})."
-        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,19 +104,21 @@ class JudgeTraining(Result):
 
     def notes(self) -> list[Note]:
         unknown = [] if self.agreement else [Note("The recipe holds out no ratings, so agreement was not measured.")]
-        return [_advice("quality", self.output), *unknown, Note(self._distance())]
+        return [_advice("quality", self.output), *unknown, Note(_describe(self.export, "pairs", 4))]
 
     def card(self) -> str:
         """Return the model card, in Markdown."""
         facts = f"- Data: {', '.join(self.sets)}; {self.pairs} pairs, sound and harmed\n- Heads: {', '.join(HEADS)}"
         table = markdown(self.tables()[0]) if self.agreement else "No ratings were held out."
-        return _card(self, "A judge of source and output", "quality", facts, table, self._distance())
+        return _card(self, "A judge of source and output", "quality", facts, table, _describe(self.export, "pairs", 4))
 
-    def _distance(self) -> str:
-        return (
-            f"The exported model differs from the trained one by {number(self.export.mean, 4)} on average and "
-            f"{number(self.export.largest, 3)} at most on {self.export.texts} pairs, of 1."
-        )
+
+def _describe(export: ExportCheck, texts: str, decimals: int) -> str:
+    mean, largest, correlation = number(export.mean, decimals), number(export.largest, 3), number(export.correlation, 4)
+    return (
+        f"The exported model differs from the trained one by {mean} on average and {largest} at most on "
+        f"{export.texts} {texts} (correlation {correlation})."
+    )
 
 
 def _advice(metric: str, output: Path) -> Note:

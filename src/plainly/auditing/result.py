@@ -16,7 +16,7 @@ import numpy as np
 
 from plainly.auditing.attacks import Attack, resolve_attacks
 from plainly.auditing.sweep import LEVELS, SEED, Sweep, repeat_first_trial, sweep
-from plainly.auditing.verdicts import Verdict, reach_verdict, write_paragraph
+from plainly.auditing.verdicts import Verdict, average_systems, reach_verdict, write_paragraph
 from plainly.core.errors import UnknownName
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
@@ -60,7 +60,7 @@ class Audit(Result):
 
     @cached_property
     def paragraphs(self) -> dict[str, str]:
-        """The verdicts in words, by metric."""
+        """A paragraph about each metric."""
         return {spec: write_paragraph(verdict) for spec, verdict in self.verdicts.items()}
 
     def records(self) -> list[Record]:
@@ -103,7 +103,7 @@ class Audit(Result):
                     "system": system,
                     "attack": attack,
                     "metric": spec,
-                    "touched": self.sweep.touched[system, attack],
+                    "touched": self.sweep.changed[system, attack],
                     "worse": self.sweep.worse[system, attack, spec],
                     "outputs": {
                         output: {side: getattr(curve, side)[:, column].tolist() for side in _SIDES}
@@ -180,8 +180,8 @@ def audit(
     """Find out whether attacks on the outputs fool metrics (texts are passed as to ``plainly.score``).
 
     ``metrics`` are specs, metrics, or objects with ``measure`` and ``score``; ``attacks`` are names, ``all``,
-    ``paper``, or attacks of your own; ``levels`` are shares of the outputs; ``trials`` are 100, or 5 with learned
-    metrics. ``tables`` are the tables that the result shows, by name or ``all``; with ``intervals`` they show where
+    ``paper``, or your own attacks; ``levels`` are shares of the outputs; ``trials`` are 100, or 5 with learned metrics.
+    ``tables`` are the tables that the result shows, by name or ``all``; with ``intervals`` they show where
     95 % of the trials lie. More than one process needs a script that guards its start with
     ``if __name__ == "__main__":``.
     """
@@ -246,16 +246,13 @@ def items_table(audit: Audit) -> list[Table]:
     """Return the share of the outputs changed by an attack whose own score gets worse, by metric."""
     sweep = audit.sweep
     rows = []
-    for place, attack in enumerate(sweep.design.attacks):
-        shares = []
-        for spec in audit.verdicts:
-            worse = np.array([sweep.worse[system, attack.name, spec] for system in sweep.systems])
-            defined = worse[~np.isnan(worse)]
-            shares.append(float(defined.mean()) if len(defined) else math.nan)
-        touched = next(iter(audit.verdicts.values())).effects[place].touched
-        rows.append((attack.name, attack.expected, *map(percent, (touched, *shares))))
+    for attack in sweep.design.attacks:
+        changed = [[sweep.changed[system, attack.name]] for system in sweep.systems]
+        worse = [[sweep.worse[system, attack.name, spec] for spec in audit.verdicts] for system in sweep.systems]
+        shares = average_systems(np.hstack([changed, worse]))
+        rows.append((attack.name, attack.expected, *map(percent, shares)))
     header = ("attack", "should be", "applies to", *audit.verdicts)
-    caption = "Of the outputs that the attack changes, how many get a worse score of their own"
+    caption = "Of the outputs that the attack changes, how many get a worse score themselves"
     return [Table(header, tuple(rows), caption, text_columns=_TEXT)]
 
 
