@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from plainly.auditing.attacks import ATTACKS
 from plainly.auditing.verdicts import Effect
@@ -48,13 +49,10 @@ def _score_row(overview: Overview, spec: str, system: str) -> Strip:
     kind = overview.standing(spec, system) or ("other" if len(overview.systems) > 1 else "plain")
     details = [f"{spec} {interval(value, low, high, page=True)}", _WORDS.get(kind, "")]
     if overview.comparisons is not None and overview.metric(spec).better != "neither":
-        beaten = [other for other in overview.systems if overview.comparisons.beats(spec, system, other)]
-        details.append(
-            f"beats {listed([short(other) for other in beaten], most=5)}" if beaten else "beats no other system"
-        )
-    details += [
-        f"{other} {number(overview.value(system, other), page=True)}" for other in overview.specs if other != spec
-    ]
+        beaten = [short(other) for other in overview.systems if overview.comparisons.beats(spec, system, other)]
+        details.append(f"beats {listed(beaten, most=5) or 'no other system'}")
+    others = (other for other in overview.specs if other != spec)
+    details += [f"{other} {number(overview.value(system, other), page=True)}" for other in others]
     text = "; ".join(filter(None, details))
     return Strip(label(system), value, low, high, kind=kind, details=text, system=overview.systems.index(system))
 
@@ -63,11 +61,8 @@ def _cluster_ends(overview: Overview, spec: str, ranking: Sequence[str]) -> froz
     """Return the ranks at which a cluster ends: every system above beats every system below."""
     if overview.comparisons is None:
         return frozenset()
-    ends, at = set(), 0
-    for cluster in overview.comparisons.clusters(spec):
-        at += sum(system in ranking for system in cluster)
-        ends.add(at)
-    return frozenset(ends - {0, len(ranking)})
+    sizes = (sum(system in ranking for system in cluster) for cluster in overview.comparisons.clusters(spec))
+    return frozenset(accumulate(sizes)) - {0, len(ranking)}
 
 
 def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
@@ -79,28 +74,28 @@ def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
     unbeaten = sorted(front(overview.evaluation, simplicity, meaning))
     points: dict[str, tuple[float, float]] = {}
     series = []
-    for place, system in enumerate(overview.systems):
-        x, y = overview.value(system, meaning.spec), overview.value(system, simplicity.spec)
+    for index, system in enumerate(overview.systems):
+        x, y = overview.value(system, meaning), overview.value(system, simplicity)
         if not math.isnan(x + y):
             points[system] = (x, y)
-            shape, details = "right", "some system is better on both"
-            if system in unbeaten:
-                shape, details = "circle", "no system is better on both"
-            scores = f"{simplicity.spec} {number(y, page=True)}; {meaning.spec} {number(x, page=True)}"
-            series.append(Series(label(system), [(x, y)], place, (f"{scores}; {details}",), shape))
+            shape, quantifier = ("circle", "no") if system in unbeaten else ("right", "some")
+            scores = f"{simplicity} {number(y, page=True)}; {meaning} {number(x, page=True)}"
+            tip = f"{scores}; {quantifier} system is better on both"
+            series.append(Series(label(system), [(x, y)], index, (tip,), shape))
     if len(series) < 2:
         return
+    is_inverted = overview.metric(simplicity).better == "lower"
     figure = Plane(
         tuple(series),
-        f"meaning: {meaning.spec} →",
-        f"simplicity: {simplicity.spec} {'→' if simplicity.sign > 0 else '(lower is better)'}",
+        f"meaning: {meaning} →",
+        f"simplicity: {simplicity} {'(lower is better)' if is_inverted else '→'}",
         line=sorted(points[system] for system in unbeaten),
         has_names=True,
-        is_inverted=simplicity.sign < 0,
+        is_inverted=is_inverted,
         opens={},
     )
     caption = f"No system is better on both than {listed([short(system) for system in unbeaten])}."
-    yield Panel("tradeoff", "tradeoff", f"{simplicity.spec} against {meaning.spec}", caption, figure)
+    yield Panel("tradeoff", "tradeoff", f"{simplicity} against {meaning}", caption, figure)
 
 
 def spread_plots(overview: Overview) -> Iterator[Panel]:
@@ -239,8 +234,8 @@ def correlation_plots(overview: Overview) -> Iterator[Panel]:
         rows = [row for row in finite if row.dimension == dimension]
         strips = []
         for row in rows:
-            value, low, high = row.estimate.value, row.estimate.low, row.estimate.high
-            strips.append(Strip(row.metric, value, low, high, details=interval(value, low, high, page=True)))
+            ends = (row.estimate.value, row.estimate.low, row.estimate.high)
+            strips.append(Strip(row.metric, *ends, details=interval(*ends, page=True)))
         strongest = max(strips, key=lambda strip: strip.value)
         yield Panel(
             f"ratings-{slug(dimension)}",
