@@ -444,25 +444,24 @@ def system_means(human: Floats, units: Units) -> Floats:
 
 
 def _metric_pairs(part: _Slice, units: Sequence[Unit], sampling: Sampling) -> Iterator[MetricPair]:
-    """Test whether one metric correlates better than another, by Williams' test and by exchanging their scores.
-
-    Scores are exchanged for items with all their outputs, or for systems, whichever the claim is about.
+    """Test whether one metric correlates better than another, by Williams' test and by exchanging their scores: those
+    of items with all their outputs for a claim about items, those of systems for a claim about systems.
     """
     outputs = part.scores.units
     means = system_means(part.human, outputs)
     for first, second in combinations(part.scores.metrics.values(), 2):
         exchange = partial(correlate.exchange_test, permutations=PERMUTATIONS, rng=np.random.default_rng(sampling.seed))
-        tests: list[tuple[Unit, CorrelationDifference]] = []
-        if "item" in units:
-            scores = (part.human, first.segments, second.segments)
-            both = (correlate.williams_test(*scores), exchange(*scores, groups=outputs.item_names))
-            tests += [("item", test) for test in both]
-        if "system" in units:
-            scores = (means, first.by_system(outputs), second.by_system(outputs))
-            both = (correlate.williams_test(*scores), exchange(*scores, unit="systems"))
-            tests += [("system", test if test.n >= FEWEST_SYSTEMS else replace(test, p_value=_NAN)) for test in both]
-        for unit, difference in tests:
-            yield MetricPair(part.dimension, unit, part.name, first.name, second.name, difference)
+        for unit in sorted(units):
+            if unit == "item":
+                scores = (part.human, first.segments, second.segments)
+                tests = (correlate.williams_test(*scores), exchange(*scores, groups=outputs.item_names))
+            else:
+                scores = (means, first.by_system(outputs), second.by_system(outputs))
+                tests = (correlate.williams_test(*scores), exchange(*scores, unit="systems"))
+            for test in tests:
+                is_tested = unit == "item" or test.n >= FEWEST_SYSTEMS
+                difference = test if is_tested else replace(test, p_value=_NAN)
+                yield MetricPair(part.dimension, unit, part.name, first.name, second.name, difference)
 
 
 def _controls(judgements: Judgements, dimension: str) -> tuple[str, ...]:

@@ -33,16 +33,7 @@ from plainly.people.rating_tables import RatingsLike, read_ratings, usual_dimens
 from plainly.people.ratings import Judgements, Ratings, Units
 from plainly.scoring.evaluate import resolve_metrics
 from plainly.stats import agreement as coefficients
-from plainly.stats.agreement import (
-    FEWEST,
-    AlphaDistance,
-    Coefficient,
-    Distance,
-    IccModel,
-    Rater,
-    ResampledKappa,
-    reliability,
-)
+from plainly.stats.agreement import FEWEST, AlphaDistance, Coefficient, Distance, IccModel, Rater, ResampledKappa
 from plainly.stats.correlate import Correlation, correlate
 from plainly.stats.resample import Estimate, Floats, ratio
 
@@ -164,7 +155,7 @@ def _measure_dimension(ratings: Ratings, sampling: Sampling) -> DimensionAgreeme
     matrix = ratings.matrix()
     if matrix.shape[1] < 2:
         raise BadInput(
-            f"{ratings.dimension} has one rating an output (one rater, or means): agreement needs at least two raters."
+            f"{ratings.dimension} has one rating per output (one rater, or means): agreement needs at least two raters."
         )
     counts = (~np.isnan(ratings.values)).sum(axis=(0, 1))
     names = [name for name, count in zip(ratings.raters, counts, strict=True) if count]
@@ -178,7 +169,7 @@ def _measure_dimension(ratings: Ratings, sampling: Sampling) -> DimensionAgreeme
         resampled_kappa=coefficients.resampled_kappa(
             matrix, level=sampling.level, rng=np.random.default_rng(sampling.seed)
         ),
-        raters_by_reliability=reliability(matrix, names),
+        raters_by_reliability=coefficients.reliability(matrix, names),
     )
 
 
@@ -235,13 +226,13 @@ class Relation:
             return ""
         if self.correlation.value < 0:
             return (
-                f"{self.x} and {self.y} are inversely related (R² = {self.r2:.2f}): a system that gains only on one "
-                "may owe it to this relation and not be better (Schwarzer and Kauchak 2018). Compare systems on both."
+                f"{self.x} and {self.y} are inversely related (R² = {self.r2:.2f}): a system that gains on only one of "
+                "them need not be better (Schwarzer and Kauchak 2018). Compare systems on both."
             )
         return (
             f"{self.x} and {self.y} rise and fall together (R² = {self.r2:.2f}): a metric that correlates with one "
-            "also correlates with the other. To find out which it measures, hold one fixed (partial correlation) or "
-            "filter by it."
+            "also correlates with the other. To find out which one it measures, hold the other fixed (partial "
+            "correlation) or filter by it."
         )
 
 

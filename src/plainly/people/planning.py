@@ -2,7 +2,7 @@
 
 The conclusions of an evaluation are its significance pattern: for each pair of systems, whether the first is better
 (1), worse (−1), or neither (0). A smaller study is drawn with replacement from the pilot's sentences, its raters, or
-both, and its pattern is compared with the pilot's by Kendall's tau-b (Schwarzer and Kauchak 2018). Three details matter:
+both, and its pattern is compared with the pilot's by Kendall's tau-b (Schwarzer and Kauchak 2018). Three details:
 
 - Tau over a list of pairs depends on the order of the systems, because reversing a pair flips its sign. ``tau`` counts
   each pair both ways and does not depend on it; ``tau_as_listed``, as in the paper, counts each pair once.

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -182,16 +181,14 @@ class _Rule:
         return system >= self.at_least or system > people + self.above_people or system < people - self.below_people
 
 
-@cache
-def _rules() -> tuple[_Rule, ...]:
-    return tuple(_Rule(**rule) for rule in read_shipped(__file__, "findings.toml")["rule"])
+_RULES = tuple(_Rule(**rule) for rule in read_shipped(__file__, "findings.toml")["rule"])
 
 
 def alarms(metrics: Mapping[str, Metric], habits: Sequence[Habit]) -> tuple[Alarm, ...]:
     """Apply the rules to metrics, given by spec, and habits."""
     by_key = {habit.key: habit for habit in habits}
     results = []
-    for spec, rule in product(metrics, _rules()):
+    for spec, rule in product(metrics, _RULES):
         habit = by_key.get(rule.habit)
         if habit is None or metrics[spec].name not in rule.metrics:
             continue
@@ -279,7 +276,7 @@ def tricks(evaluation: Evaluation, progress: Progress = no_progress) -> Tricks:
 
 
 Span = tuple[int, int]
-# People's operations are counted on one reference an item, by turns, and on at most this many: enough for shares.
+# People's operations are counted on one reference of each item, by turns, and on at most this many items.
 MOST_LABELLED = 500
 
 

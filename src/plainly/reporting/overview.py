@@ -25,24 +25,7 @@ from plainly.factcheck.facts import FactChecks, facts
 from plainly.people.correlations import MetricCorrelation, correlate_metrics, score_units, with_texts
 from plainly.people.preferences import Preferences
 from plainly.people.ratings import Judgements
-from plainly.reporting.findings import (
-    Alarm,
-    Five,
-    Habit,
-    LengthScores,
-    PlacedLinks,
-    PlacedOperations,
-    Tricks,
-    alarms,
-    find_undefined,
-    from_references,
-    habits,
-    item_spreads,
-    length_scores,
-    place_links,
-    place_operations,
-    tricks,
-)
+from plainly.reporting import findings
 from plainly.scoring import subsets
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
@@ -65,21 +48,21 @@ class Sentence:
 
 @dataclass(frozen=True, repr=False)
 class Overview:
-    """Scores and the analyses beside them. A part is empty or None if it was impossible or not asked for."""
+    """Scores and the analyses beside them. A part is empty or None if it was impossible or not requested."""
 
     evaluation: Evaluation
     comparisons: Comparisons | None = None
     cautions: tuple[Note, ...] = ()  # what may be wrong with the texts
-    spreads: Mapping[str, Mapping[str, Five]] = field(default_factory=dict)
-    lengths: LengthScores | None = None
-    habits: tuple[Habit, ...] = ()
+    spreads: Mapping[str, Mapping[str, findings.Five]] = field(default_factory=dict)
+    lengths: findings.LengthScores | None = None
+    habits: tuple[findings.Habit, ...] = ()
     split: Mapping[str, Bools] = field(default_factory=dict)
     copied: Mapping[str, Bools] = field(default_factory=dict)
-    operations: PlacedOperations | None = None
+    operations: findings.PlacedOperations | None = None
     facts: FactChecks | None = None
-    links: PlacedLinks | None = None  # between the sentences of documents
-    alarms: tuple[Alarm, ...] = ()
-    tricks: Tricks = field(default_factory=Tricks)
+    links: findings.PlacedLinks | None = None  # between the sentences of documents
+    alarms: tuple[findings.Alarm, ...] = ()
+    tricks: findings.Tricks = field(default_factory=findings.Tricks)
     correlations: tuple[MetricCorrelation, ...] = ()  # of each metric with each dimension of the ratings
     ratings: str = ""  # the name of the ratings
     preferences: Preferences | None = None  # what people preferred, where they ranked
@@ -162,30 +145,31 @@ def overview(
     evalset, outputs = evaluation.evalset, evaluation.outputs or {}
     several = len(evaluation) > 1
     has_texts = bool(outputs) and evalset.has_sources and len(evalset) > 0
-    # The warnings that scores come with, whether or not advice was asked for when they were made.
+    # The warnings about the scores, even if they were made without advice.
     evaluation_with_advice = evaluation if evaluation.advise else replace(evaluation, advise=advise)
     parts: dict[str, Any] = {
         "cautions": tuple(note for note in evaluation_with_advice.remarks if note.kind == "warning"),
-        "spreads": attempt("how scores spread", lambda: item_spreads(evaluation)) or {},
-        "lengths": attempt("scores by length", lambda: length_scores(evaluation)),
+        "spreads": attempt("how scores spread", lambda: findings.item_spreads(evaluation)) or {},
+        "lengths": attempt("scores by length", lambda: findings.length_scores(evaluation)),
     }
     if several and evaluation.n > 1:
         parts["comparisons"] = attempt("comparing systems", lambda: compare(evaluation, tests=(DECIDING,)))
     if has_texts:
-        parts["habits"] = attempt("what systems do", lambda: habits(evalset, outputs)) or ()
-        undefined_scores = attempt("looking for undefined items", lambda: find_undefined(evaluation)) or ()
-        of_habits = alarms(evaluation.metrics, parts["habits"])
-        parts["alarms"] = (*from_references(evaluation), *of_habits, *undefined_scores)
+        parts["habits"] = attempt("what systems do", lambda: findings.habits(evalset, outputs)) or ()
+        undefined_scores = attempt("looking for undefined items", lambda: findings.find_undefined(evaluation)) or ()
+        of_habits = findings.alarms(evaluation.metrics, parts["habits"])
+        parts["alarms"] = (*findings.from_references(evaluation), *of_habits, *undefined_scores)
         for name, field in (("split", "split"), ("copied", "copy")):  # the items on which each system did it
             parts[name] = subsets.divide(evalset, outputs, field)[0].masks
-        parts["links"] = place_links(evalset, outputs, progress)
+        parts["links"] = findings.place_links(evalset, outputs, progress)
         check = partial(facts, evalset=evalset, outputs=outputs, model=None, progress=progress)
         parts["facts"] = attempt("checking facts", check)
     if has_texts and labeller is not None:
-        place = partial(place_operations, evalset, outputs, labeller=labeller, progress=progress)
-        parts["operations"] = attempt("labelling operations", place)
+        locate = partial(findings.place_operations, evalset, outputs, labeller=labeller, progress=progress)
+        parts["operations"] = attempt("labelling operations", locate)
     if has_texts and several and audit:
-        parts["tricks"] = attempt("trying tricks on the metrics", lambda: tricks(evaluation, progress)) or Tricks()
+        try_tricks = partial(findings.tricks, evaluation, progress)
+        parts["tricks"] = attempt("trying tricks on the metrics", try_tricks) or findings.Tricks()
     if ratings is not None:
         correlate = partial(_correlations, evaluation, ratings, progress)
         parts["cautions"] += tuple(remark for remark in ratings.remarks if remark.kind == "warning")
@@ -328,7 +312,7 @@ def _habits(overview: Overview) -> Iterator[Sentence]:
         yield Sentence(f"People write {people} of the source's length; systems {_from_to(length)}.", "habits")
 
 
-def _share(habit: Habit, verb: str, verbs: str) -> str:
+def _share(habit: findings.Habit, verb: str, verbs: str) -> str:
     """Say how many sentences are split, or copied, by people and by systems."""
     values = habit.values
     people = "" if math.isnan(habit.people) else f"People {verb} {habit.format(habit.people)} of the sentences; "
@@ -341,7 +325,7 @@ def _share(habit: Habit, verb: str, verbs: str) -> str:
     return f"{who} {habit.format(value)} of the sentences."
 
 
-def _from_to(habit: Habit) -> str:
+def _from_to(habit: findings.Habit) -> str:
     values = habit.values
     low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
     return f"between {habit.format(values[low])} ({short(low)}) and {habit.format(values[high])} ({short(high)})"

@@ -98,7 +98,7 @@ def bibtex(overview: Overview) -> str:
         f"  author = {{{{The plainly authors}}}}, version = {{{plainly.__version__}}}}}"
     )
     entries: dict[str, str] = {"plainly": own}
-    entries |= {f"data{place}": text for place, text in enumerate(_data(overview))}
+    entries |= {f"data{index}": text for index, text in enumerate(_data(overview))}
     for spec in overview.specs:
         about = evidence(overview.metric(spec))
         keys = [paper.key for paper in (*about.cite, *about.after)]

@@ -108,8 +108,8 @@ def spread_plots(overview: Overview) -> Iterator[Panel]:
         for system, (lowest, low, middle, high, highest) in of_systems.items():
             details = f"median {number(middle, page=True)}; half of the items {_from_to(low, high)}"
             details += f"; nine tenths {_from_to(lowest, highest)}"
-            place, text = overview.systems.index(system), number(middle, 1 if abs(middle) >= 10 else 2, page=True)
-            rows.append(Strip(label(system), middle, lowest, highest, (low, high), "other", details, place, label=text))
+            index, text = overview.systems.index(system), number(middle, 1 if abs(middle) >= 10 else 2, page=True)
+            rows.append(Strip(label(system), middle, lowest, highest, (low, high), "other", details, index, label=text))
         medians = [row.value for row in rows]
         opens: Opens = {"metric": metric, "order": _worst_first(overview, spec)}
         yield Panel(
@@ -138,10 +138,10 @@ def length_plots(overview: Overview) -> Iterator[Panel]:
         focus = ranking[: _FOCUS - 1] + ranking[-1:] if len(ranking) > _FOCUS else ranking
         lines = []
         for system in ranking:
-            place, values = overview.systems.index(system), of_systems[system]
+            index, values = overview.systems.index(system), of_systems[system]
             tips = tuple(f"{name} words: {number(value, page=True)}" for name, value in zip(bins, values, strict=True))
             points = [(float(x), y) for x, y in enumerate(values)]
-            lines.append(Series(label(system), points, place if system in focus else None, tips))
+            lines.append(Series(label(system), points, index if system in focus else None, tips))
         others = len(ranking) - len(focus)
         yield Panel(
             f"length-{slug(spec)}",
@@ -161,8 +161,8 @@ def habit_plots(overview: Overview) -> Iterator[Panel]:
         people = "" if math.isnan(habit.people) else f"; people {habit.format(habit.people)}"
         rows = []
         for system, value in sorted(habit.values.items(), key=lambda pair: -pair[1]):
-            place, text = overview.systems.index(system), habit.format(value)
-            rows.append(Strip(label(system), value, details=f"{text}{people}", system=place, label=text))
+            index, text = overview.systems.index(system), habit.format(value)
+            rows.append(Strip(label(system), value, details=f"{text}{people}", system=index, label=text))
         opens = {"filter": habit.key} if habit.key in ("split", "copied") else {}
         figure = Strips(
             tuple(rows), habit.unit, share=habit.is_share, line=habit.people, band=habit.people_range, opens=opens

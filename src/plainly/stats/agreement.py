@@ -1,17 +1,16 @@
 """Agreement between raters: kappa, Krippendorff's alpha, intraclass correlation; and which raters are outliers.
 
 Ratings are a matrix, a row for each rated unit and a column for each rater, with NaN (None in a matrix of labels)
-where a rater did not rate. One idea carries all of the chance-corrected coefficients: a disagreement is a squared
-distance between features of two ratings,
+where a rater did not rate. All chance-corrected coefficients follow from one idea: a disagreement is a squared distance
+between features of two ratings,
 
     nominal    ½ Σ over categories (1[x = c] − 1[y = c])²            different or not
     linear     Σ over thresholds gap (1[x ≤ t] − 1[y ≤ t])²          |x − y|
     quadratic  (x − y)²
     ordinal    (rank x − rank y)², ranks among all ratings, ties shared
 
-so a coefficient needs only sums of features over units. Those sums are a table of rows that add up and one formula,
-as a metric's are, and the bootstrap of a coefficient is the bootstrap of a metric. A coefficient that is undefined
-(no variation, no unit with two ratings) is NaN, never 0.
+so a coefficient is a formula over sums of features, as a metric is a formula over sums of rows, and both have the same
+bootstrap. An undefined coefficient (no variation, no unit with two ratings) is NaN, never 0.
 """
 
 from __future__ import annotations
@@ -306,7 +305,7 @@ def _features(values: Floats, rated: npt.NDArray[np.bool_], distance: Distance) 
 
 
 def _centre(values: Floats, rated: npt.NDArray[np.bool_]) -> Floats:
-    """Subtract the median: distances stay, sums of squares keep their digits, constant ratings and gaps are exactly 0."""
+    """Subtract the median: distances stay, sums of squares keep their digits, constants and gaps are exactly 0."""
     return np.where(rated, values - np.median(values[rated]), 0.0) if rated.any() else np.zeros(values.shape)
 
 

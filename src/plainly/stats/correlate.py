@@ -83,7 +83,7 @@ def p_value(
 
 
 def t_test(correlation: float, *, df: int, alternative: Alternative = "two-sided") -> float:
-    """Return the p-value of a correlation with ``df`` degrees of freedom: n − 2, less one for each fixed variable."""
+    """Return the p-value of a correlation with ``df`` degrees of freedom: n − 2, less one for each control variable."""
     from scipy.special import stdtr
 
     if df < 1 or np.isnan(correlation):
@@ -105,9 +105,8 @@ def correlate(
 ) -> Correlation:
     """Return the correlation with a bootstrap interval. Whole ``groups`` are drawn: all outputs of one source."""
     left, right, usable = _pairs(x, y)
-    names = None if groups is None else tuple(compress(groups, usable))
+    names, unit = (None, "units") if groups is None else (tuple(compress(groups, usable)), "groups")
     values = weighted_correlation(left, right, draw_weights(len(left), groups=names, sampling=sampling), kind=kind)
-    unit = "units" if groups is None else "groups"
     value = correlation(left, right, kind=kind)
     estimate = percentile_interval(value, values, sampling=sampling, n=len(left), unit=unit)
     return Correlation(estimate, p_value(left, right, kind=kind), drawn_p_value(values))
@@ -126,8 +125,8 @@ def draw_weights(n: int, *, groups: Sequence[str] | None = None, sampling: Sampl
     """Return bootstrap weights (resamples, n); units of a group are drawn together. Without sampling there are none."""
     if sampling is None or not n:
         return np.empty((0, n))
-    together = None if groups is None else tuple(groups)
-    return Resampler(n=n, resamples=sampling.resamples, seed=sampling.seed, groups=together).item_weights()
+    names = None if groups is None else tuple(groups)
+    return Resampler(n=n, resamples=sampling.resamples, seed=sampling.seed, groups=names).item_weights()
 
 
 def percentile_interval(value: float, values: Floats, *, sampling: Sampling | None, n: int, unit: str) -> Estimate:
@@ -135,8 +134,8 @@ def percentile_interval(value: float, values: Floats, *, sampling: Sampling | No
     settings = sampling or Sampling()
     defined = values[~np.isnan(values)]
     low, high = middle_interval(defined if not np.isnan(value) else defined[:0], settings)
-    lost = f", {len(values) - len(defined)} undefined" if len(defined) < len(values) else ""
-    method = f"bootstrap-percentile over {unit}, {len(values)} draws{lost}"
+    undefined = f", {len(values) - len(defined)} undefined" if len(defined) < len(values) else ""
+    method = f"bootstrap-percentile over {unit}, {len(values)} draws{undefined}"
     return Estimate(value, low, high, settings.level, n, method)
 
 
@@ -200,8 +199,8 @@ def weighted_correlation(x: Floats, y: Floats, weights: Floats, *, kind: Kind = 
 
 def weighted_ranks(values: Floats, weights: Floats) -> Floats:
     """Return the rank of each value in the sample of each row of weights, (draws, n); ties share their mean."""
-    counts, place = _tied_weights(values, weights)
-    return np.asarray(np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, place]
+    counts, index = _tied_weights(values, weights)
+    return np.asarray(np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, index]
 
 
 def partial(x: npt.ArrayLike, y: npt.ArrayLike, fixed: npt.ArrayLike, *, weights: Floats | None = None) -> Floats:
@@ -259,11 +258,11 @@ def _weighted_tau(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 
 def _tied_weights(values: Floats, weights: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """Return the weight of each distinct value, in ascending order, for each row of weights; and each value's place."""
-    _, place = np.unique(values, return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
-    return np.add.reduceat(weights[:, order], starts, axis=1), place
+    """Return the weight of each distinct value, in ascending order, for each row of weights; and each value's index."""
+    _, index = np.unique(values, return_inverse=True)
+    order = np.argsort(index, kind="stable")
+    starts = np.flatnonzero(np.diff(index[order], prepend=-1))
+    return np.add.reduceat(weights[:, order], starts, axis=1), index
 
 
 def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
@@ -339,7 +338,7 @@ def _calibrate(apart: Floats, truth: Floats, order: Floats, share: Floats) -> fl
 
 
 def _pairs_within(names: Ints) -> Ints:
-    """Return the places of both members of every pair within a group: (2, pairs)."""
+    """Return the indices of both members of every pair within a group: (2, pairs)."""
     sizes = np.bincount(names)
     total = int((sizes * (sizes - 1) // 2).sum())
     if total > _MOST_PAIRS:
