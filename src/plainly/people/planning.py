@@ -58,8 +58,7 @@ class Pilot:
     test: Test
     alpha: float
     ratings: tuple[Floats, ...]  # of each system: outputs × ratings, followed by NaN
-    pattern: Floats
-    pairs: tuple[tuple[str, str], ...]
+    pattern: Floats  # 1, −1 or 0 for each pair
 
     @classmethod
     def of(cls, ratings: Ratings, *, test: Test | None = None, alpha: float = 0.01) -> Pilot:
@@ -83,8 +82,11 @@ class Pilot:
             width = max(1, int(np.sum(~np.isnan(values), axis=1).max(initial=0)))
             tables.append(np.take_along_axis(values, order, axis=1)[:, :width])
         means = [np.nanmean(rows, axis=1)[None] for rows in tables]
-        pairs = tuple(combinations(ratings.systems, 2))
-        return cls(ratings.systems, test, alpha, tuple(tables), _test_pairs(means, test, alpha)[0], pairs)
+        return cls(ratings.systems, test, alpha, tuple(tables), _test_pairs(means, test, alpha)[0])
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        return list(combinations(self.systems, 2))
 
     @property
     def sentences(self) -> int:
@@ -236,10 +238,9 @@ def _test_pairs(means: Sequence[Floats], test: Test, alpha: float) -> Floats:
         # Welch–Satterthwaite.
         by_system = squares**2 / (counts - 1)
         df = ratio(squared**2, by_system[:, left] + by_system[:, right], undefined=1.0)
-    # Differences without any spread are decided by their sign alone; equal systems are not.
-    steady = squared <= 1e-12
     t = ratio(apart, np.sqrt(np.abs(squared)), undefined=0.0)
-    p = np.where(steady, np.where(np.abs(apart) > 1e-12, 0.0, 1.0), 2 * stdtr(df, -np.abs(t)))
+    # Differences without any spread are decided by their sign alone; equal systems are not.
+    p = np.where(squared <= 1e-12, np.abs(apart) <= 1e-12, 2 * stdtr(df, -np.abs(t)))
     return np.where(p < alpha, np.sign(apart), 0.0)
 
 

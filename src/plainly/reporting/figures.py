@@ -47,13 +47,13 @@ def _group(
 ) -> str:
     """Draw a mark with its tip; the mark of a system opens its items. Tab reaches the first, arrows the others."""
     elements = svg.tip(name, tip) + content
-    index = 0 if first else -1
+    tab = 0 if first else -1
     if link:
-        return svg.element("a", elements, class_=kind, href=link, tabindex=index)
+        return svg.element("a", elements, class_=kind, href=link, tabindex=tab)
     if system is None or opens is None:
         return svg.element("g", elements, class_=kind)
     data = {f"data_{key}": value for key, value in opens.items()}
-    return svg.element("g", elements, class_=kind, role="button", tabindex=index, data_system=system, **data)
+    return svg.element("g", elements, class_=kind, role="button", tabindex=tab, data_system=system, **data)
 
 
 def _draw_x_ticks(scale: Scale, y: object, dy: int, room: float) -> Iterator[str]:
@@ -148,8 +148,9 @@ class Strips:
             yield svg.element("rect", x=percent(low), y=0, width=percent(high - low), height=height, class_="band")
         lines = [(value, "grid") for value, _ in self.scale.ticks]
         lines += [(self.line, "people dashed")] if not math.isnan(self.line) else []
-        for value, kind in [*lines, *([(0.0, "zero")] if self.zero else [])]:
-            yield svg.line(percent(at(value)), 0, percent(at(value)), height, kind)
+        lines += [(0.0, "zero")] if self.zero else []
+        for x, kind in [(percent(at(value)), kind) for value, kind in lines]:
+            yield svg.line(x, 0, x, height, kind)
 
     def _draw_marks(self, row: Strip, y: float) -> str:
         at = self.scale.at
@@ -157,17 +158,18 @@ class Strips:
         if self.zero:
             low, high = sorted((0.0, row.value))
         elements = svg.line(percent(at(low)), y, percent(at(high)), y, "span thin" if row.inner else "span")
+        x = percent(at(row.value))
         if row.inner is not None:
             first, last = map(at, row.inner)
             width = percent(last - first)
             elements += svg.element("rect", x=percent(first), y=y - 5, width=width, height=10, class_="inner")
-            return elements + svg.line(percent(at(row.value)), y - 7, percent(at(row.value)), y + 7, "median")
+            return elements + svg.line(x, y - 7, x, y + 7, "median")
         if row.name in self.scale.beyond:
-            arrow = svg.mark("left" if at(row.value) == 0 else "right", percent(at(row.value)), y)
+            arrow = svg.mark("left" if at(row.value) == 0 else "right", x, y)
             return elements + svg.element("g", arrow, class_="people")
         if not math.isnan(row.previous):
             elements += svg.element("g", svg.mark("up", percent(at(row.previous)), y), class_="people")
-        return elements + svg.mark(_KINDS[row.kind], percent(at(row.value)), y)
+        return elements + svg.mark(_KINDS[row.kind], x, y)
 
 
 @dataclass(frozen=True)

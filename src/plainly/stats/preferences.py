@@ -57,12 +57,12 @@ def preferences(comparisons: Sequence[Meeting], *, sampling: Sampling = Sampling
     method = f"bootstrap over items, {sampling.resamples} draws"
     results = []
     for name, index in systems.items():
-        counts = (int(table.sum()) for table in (wins[index], wins[:, index], ties[index]))
+        won, lost, tied = (int(counts.sum()) for counts in (wins[index], wins[:, index], ties[index]))
         rate, strength = (
             Estimate(float(value[0, index]), *middle_interval(drawn[:, index], sampling), sampling.level, n, method)
             for value, drawn in zip(values, values_of_draws, strict=True)
         )
-        results.append(Preference(name, *counts, rate, strength))
+        results.append(Preference(name, won, lost, tied, rate, strength))
     return sorted(results, key=lambda preference: -preference.strength.value)
 
 

@@ -275,4 +275,4 @@ def _bca_quantiles(values: Floats, draws: Floats, left_out: Floats, tails: Float
 def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, undefined: float = np.nan) -> Floats:
     """Divide; where the denominator is 0 the ratio is ``undefined``."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float))
-    return np.divide(top, bottom, out=np.full(bottom.shape, undefined), where=np.abs(bottom) > 1e-12)
+    return np.asarray(np.divide(top, bottom, out=np.full(bottom.shape, undefined), where=np.abs(bottom) > 1e-12))
