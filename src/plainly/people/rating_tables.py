@@ -220,7 +220,7 @@ def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Sheet:
     has_second = any(not name and _has_text(cell) for name, cell in zip(names, body[0], strict=True))
     if has_second and not any(map(_is_number, body[0])):
         # Each rater is named above the first of its columns, the dimensions below.
-        raters = accumulate(names, lambda previous, name: name or previous)
+        raters: Iterator[str] = accumulate(names, lambda previous, name: name or previous)
         second = zip(names, raters, map(_text, body.pop(0)), strict=True)
         names = [f"{dimension}:{rater}" if dimension else name for name, rater, dimension in second]
     columns = {name: [row[index] for row in body] for index, name in enumerate(names) if name}
