@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import scipy.stats
@@ -75,8 +76,9 @@ def by_system(times: int) -> Iterator[Row]:
                 return [one, rho * one + np.sqrt(1 - rho**2) * other]
 
             for kind in correlate.KINDS:
-                truth = float(np.mean(correlate.rowwise(*pairs(0.6, (200, 300), rng), kind=kind)))
-                values = correlate.rowwise(*pairs(0.6, (4 * times, systems), rng), kind=kind)
+                correlation = partial(correlate.correlation, kind=kind)
+                truth = float(np.mean(list(map(correlation, *pairs(0.6, (200, 300), rng)))))
+                values = list(map(correlation, *pairs(0.6, (4 * times, systems), rng)))
                 intervals = [
                     correlate.fisher_interval(value, kind=kind, n=systems, level=0.95, unit="systems")
                     for value in values

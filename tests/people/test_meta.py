@@ -451,7 +451,7 @@ def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
     assert result.tradeoff is not None
     row = result.correlations.row("fkgl", "kendall", slice="type=tA")
     assert row.estimate.n == 12
-    with pytest.raises(BadInput, match="no correlation"):
+    with pytest.raises(BadInput, match="sari"):
         result.correlations.row("sari")
     payload = result.json()
     assert list(payload)[:4] == ["schema", "ratings", "seed", "dimensions"]
@@ -483,18 +483,18 @@ def test_unit_is_what_is_correlated_and_level_is_confidence(tmp_path: Path, caps
     assert correlate("--unit", "systems", "--level", "0.8") == ({"system"}, {0.8}, "")
     assert correlate("--unit", "items", "--level", "0.9") == ({"item"}, {0.9}, "")
     assert main(["meta", path, "--level", "2"]) == 2
-    assert "between 0 and 1" in capsys.readouterr().err
+    assert "--level" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--dimension", "flavour"], "Unknown dimension"),
-        (["-m", "sarri"], "Did you mean 'sari'"),
+        (["--dimension", "flavour"], "'flavour'"),
+        (["-m", "sarri"], "'sari'"),
         (["-m", "sari"], "references"),
         (["-m", "fkgl", "--filter", "--filter-by", "clarity"], "clarity"),
         (["--scale", "5"], "LOW..HIGH"),
-        (["--scale", "1..3"], "outside the scale"),
+        (["--scale", "1..3"], "1..3"),
         (["--columns", "rater"], "ROLE=COLUMN"),
         (["--systems", "A,Z"], "Z"),
         (["-m", "fkgl", "--plot", "x.bmp"], ".svg"),
@@ -507,7 +507,7 @@ def test_command_line_faults(
     assert main(["meta", path, *arguments, "--resamples", "5"]) == 2
     assert says in capsys.readouterr().err
     assert main(["meta", str(tmp_path / "none.csv")]) == 2
-    assert "There is no file" in capsys.readouterr().err
+    assert "none.csv" in capsys.readouterr().err
 
 
 def test_undefined_is_null_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -537,9 +537,9 @@ def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert svg.read_text(encoding="utf-8").startswith("<svg")
     capsys.readouterr()
     assert main(["plan", path, "--raters", "none"]) == 2
-    assert "whole numbers" in capsys.readouterr().err
+    assert "--raters" in capsys.readouterr().err
     assert main(["plan", path, "--sentences", "0"]) == 2
-    assert "at least 1" in capsys.readouterr().err
+    assert "--sentences" in capsys.readouterr().err
     assert main([*arguments, "--resamples", "20", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["budget"][0]["draws"] == 20
 

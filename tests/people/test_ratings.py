@@ -199,14 +199,14 @@ def test_texts_and_references_come_along(tmp_path: Path) -> None:
     ("text", "columns", "scale", "says"),
     [
         ("system,item,rater,rating\nA,1,x,2\nA,1,x,3\n", None, None, r"r.csv:3: rater 'x' rated item '1' of 'A'"),
-        ("system,item,rater,rating\nA,1,x,two\n", None, None, r"r.csv:2, column 'rating': 'two' is not a number"),
-        ("system,item,rater,rating\nA,1,x,6\n", None, (1, 5), r"outside the scale 1..5"),
-        ("system,rater,rating\nA,x,6\n", None, None, "no column of items"),
-        ("system,item,note\nA,1,good\n", None, None, "no column of ratings"),
-        ("system,item,rater,rating\nA,1,x,\n", None, None, "no ratings"),
-        ("system,item,rater,rating\nA,,x,1\n", None, None, "column 'item' is empty"),
-        ("system,item,rater,rating\nA,1,x,1\n", {"judge": "rater"}, None, "no role 'judge'"),
-        ("system,item,rater,rating\nA,1,x,1\n", {"rater": "who"}, None, "no column 'who'"),
+        ("system,item,rater,rating\nA,1,x,two\n", None, None, r"r.csv:2, column 'rating': 'two'"),
+        ("system,item,rater,rating\nA,1,x,6\n", None, (1, 5), r"'1'.*1\.\.5"),
+        ("system,rater,rating\nA,x,6\n", None, None, r"r\.csv.*--columns item="),
+        ("system,item,note\nA,1,good\n", None, None, r"r\.csv.*--columns rating="),
+        ("system,item,rater,rating\nA,1,x,\n", None, None, r"r\.csv"),
+        ("system,item,rater,rating\nA,,x,1\n", None, None, r"r\.csv:2: column 'item'"),
+        ("system,item,rater,rating\nA,1,x,1\n", {"judge": "rater"}, None, "'judge'"),
+        ("system,item,rater,rating\nA,1,x,1\n", {"rater": "who"}, None, "'who'"),
     ],
 )
 def test_faults_are_named(

@@ -264,7 +264,7 @@ def test_an_interval_over_units_is_fishers_and_covers() -> None:
     x = rng.normal(size=(2000, 10))
     y = 0.6 * x + 0.8 * rng.normal(size=x.shape)
     for kind, value in truth.items():
-        correlations = correlate.rowwise(x, y, kind=kind)
+        correlations = [correlate.correlation(*pair, kind=kind) for pair in zip(x, y, strict=True)]
         intervals = [correlate.fisher_interval(r, kind=kind, n=10, level=0.95, unit="systems") for r in correlations]
         coverage = np.mean([np.isnan(each.low) or each.low <= value <= each.high for each in intervals])
         assert coverage == pytest.approx(0.95, abs=0.02)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ from plainly.people.ratings import Judgements, Units
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Scores
 from plainly.stats import correlate
-from plainly.stats.correlate import CorrelationDifference, correlation, pairwise_accuracy
+from plainly.stats.correlate import Correlation, CorrelationDifference, correlation, pairwise_accuracy
 from plainly.stats.resample import Estimate, Floats, ratio
 
 # Fewer systems are not tested: exchanging five gives no p-value below 2 / 2^5 = .06.
@@ -153,12 +153,11 @@ def score_units(
 
 
 def _unit_scores(spec: str, scores: Scores) -> UnitScores:
-    metric, segments = scores.metric, scores.segments[scores.metric.outputs[0]]
-
-    def score(totals: Floats) -> Floats:
-        return metric.score(totals)[..., 0]
-
-    return UnitScores(spec, scores.rows, score, segments, metric.better, str(scores.signature))
+    metric = scores.metric
+    segments, signature = scores.segments[metric.outputs[0]], str(scores.signature)
+    return UnitScores(
+        spec, scores.rows, lambda totals: metric.score(totals)[..., 0], segments, metric.better, signature
+    )
 
 
 def read_scores(units: Units, path: str | Path, *, metrics: Sequence[str] = ()) -> MetricScores:
@@ -251,8 +250,8 @@ class Filter:
             raise BadInput(f"The unit of a filter's threshold is sd or points, not {self.unit!r}.")
         mask = np.ones(len(units), dtype=bool)
         for values in (judgements.human(dimension, units) for dimension in self.dimensions):
-            in_sd = self.unit == "sd"
-            mask &= values >= (np.nanmean(values) + self.threshold * np.nanstd(values) if in_sd else self.threshold)
+            mean, sd = (np.nanmean(values), np.nanstd(values)) if self.unit == "sd" else (0.0, 1.0)
+            mask &= values >= mean + self.threshold * sd
         if self.without_sources:
             if not judgements.sources:
                 raise BadInput(f"{judgements.name} has no sources, so none can be left out. Add a column 'source'.")
@@ -269,17 +268,18 @@ class Filter:
 def _fluency_and_meaning(judgements: Judgements, suffixes: Sequence[str]) -> tuple[str, ...]:
     """Return the first dimension of fluency and the first of meaning that were rated, with one of the suffixes."""
     forms = ([name + suffix for name in names for suffix in suffixes] for names in (FLUENCY, ADEQUACY))
-    return tuple(name for names in forms for name in [name for name in names if name in judgements][:1])
+    rated = ([name for name in names if name in judgements] for names in forms)
+    return tuple(names[0] for names in rated if names)
 
 
 def _read_sources(name: str) -> frozenset[str]:
     if Path(name).exists():
         return frozenset(read_lines(name))
     table = data.table(name)
-    for column in ROLES["source"]:
-        if column in table.columns:
-            return frozenset(map(str, table[column]))
-    raise BadInput(f"{name} has no column of sources.")
+    columns = [column for column in ROLES["source"] if column in table.columns]
+    if not columns:
+        raise BadInput(f"{name} has no column of sources.")
+    return frozenset(map(str, table[columns[0]]))
 
 
 def _letters(text: str) -> str:
@@ -348,10 +348,18 @@ class _Slice:
     human: Floats
 
     def row(
-        self, metric: UnitScores, unit: Unit, statistic: Statistic, estimate: Estimate, **rest: Any
+        self, metric: UnitScores, unit: Unit, statistic: Statistic, result: Correlation, detail: str = ""
     ) -> MetricCorrelation:
-        place = (metric.name, self.dimension, unit, self.name, self.scores.references)
-        return MetricCorrelation(*place, statistic, estimate, **rest)
+        return MetricCorrelation(
+            **vars(result),
+            metric=metric.name,
+            dimension=self.dimension,
+            unit=unit,
+            slice=self.name,
+            references=self.scores.references,
+            statistic=statistic,
+            detail=detail,
+        )
 
 
 def _slices(
@@ -382,14 +390,14 @@ def _by_item(
     items = part.scores.units.item_names
     for kind in (kind for kind in correlate.KINDS if kind in statistics):
         result = correlate.correlate(metric.segments, part.human, kind=kind, groups=items, sampling=sampling)
-        yield part.row(metric, "item", kind, result.estimate, p_value=result.p_value, p_drawn=result.p_drawn)
+        yield part.row(metric, "item", kind, result)
     if "accuracy" in statistics:
         # Outputs are compared within items where most items were rated for several systems.
         counts = np.bincount(part.scores.units.item)
         within = np.sum(counts >= 3) >= 0.5 * np.sum(counts > 0)
         right = pairwise_accuracy(metric.segments, part.human, groups=items if within else None, sampling=sampling)
         detail = f"{right.pairs} pairs {'within items' if within else 'of outputs'}, ties up to {right.threshold:.4g}"
-        yield part.row(metric, "item", "accuracy", right.estimate, detail=detail)
+        yield part.row(metric, "item", "accuracy", Correlation(right.estimate, _NAN), detail)
 
 
 def _partial_row(part: _Slice, metric: UnitScores, control: Sequence[str], sampling: Sampling) -> MetricCorrelation:
@@ -401,9 +409,9 @@ def _partial_row(part: _Slice, metric: UnitScores, control: Sequence[str], sampl
     weights = correlate.draw_weights(len(x), groups=part.scores.units[mask].item_names, sampling=sampling)
     draws = correlate.partial(x, y, z, weights=weights) if len(weights) and not np.isnan(value) else np.empty(0)
     estimate = correlate.percentile_interval(value, draws, sampling=sampling, n=len(x), unit="groups")
-    p_value, p_drawn = correlate.t_test(value, df=len(x) - 2 - len(control)), correlate.drawn_p_value(draws)
-    detail = f"given {', '.join(control)}"
-    return part.row(metric, "item", "partial", estimate, p_value=p_value, p_drawn=p_drawn, detail=detail)
+    p_value = correlate.t_test(value, df=len(x) - 2 - len(control))
+    result = Correlation(estimate, p_value, correlate.drawn_p_value(draws))
+    return part.row(metric, "item", "partial", result, f"given {', '.join(control)}")
 
 
 def _by_system(
@@ -423,11 +431,11 @@ def _by_system(
         if n >= FEWEST_SYSTEMS:
             estimate = correlate.fisher_interval(value, kind=kind, n=n, level=sampling.level, unit="systems")
             p = correlate.permutation_p_value(scores, means, kind=kind, permutations=PERMUTATIONS, rng=rng)
-        yield part.row(metric, "system", kind, estimate, p_value=p)
+        yield part.row(metric, "system", kind, Correlation(estimate, p))
     if "accuracy" in statistics:
         right = pairwise_accuracy(scores, means, calibrate=False, sampling=None)
-        estimate = replace(right.estimate, level=sampling.level)
-        yield part.row(metric, "system", "accuracy", estimate, detail=f"{right.pairs} pairs")
+        result = Correlation(replace(right.estimate, level=sampling.level), _NAN)
+        yield part.row(metric, "system", "accuracy", result, f"{right.pairs} pairs")
 
 
 def system_means(human: Floats, units: Units) -> Floats:
@@ -436,25 +444,24 @@ def system_means(human: Floats, units: Units) -> Floats:
 
 
 def _metric_pairs(part: _Slice, units: Sequence[Unit], sampling: Sampling) -> Iterator[MetricPair]:
-    """Test whether one metric correlates better than another, by Williams' test and by exchanging their scores.
-
-    Scores are exchanged for items with all their outputs, or for systems, whichever the claim is about.
+    """Test whether one metric correlates better than another, by Williams' test and by exchanging their scores: those
+    of items with all their outputs for a claim about items, those of systems for a claim about systems.
     """
     outputs = part.scores.units
     means = system_means(part.human, outputs)
     for first, second in combinations(part.scores.metrics.values(), 2):
         exchange = partial(correlate.exchange_test, permutations=PERMUTATIONS, rng=np.random.default_rng(sampling.seed))
-        tests: list[tuple[Unit, CorrelationDifference]] = []
-        if "item" in units:
-            scores = (part.human, first.segments, second.segments)
-            both = (correlate.williams_test(*scores), exchange(*scores, groups=outputs.item_names))
-            tests += [("item", test) for test in both]
-        if "system" in units:
-            scores = (means, first.by_system(outputs), second.by_system(outputs))
-            both = (correlate.williams_test(*scores), exchange(*scores, unit="systems"))
-            tests += [("system", test if test.n >= FEWEST_SYSTEMS else test.without_p_value) for test in both]
-        for unit, difference in tests:
-            yield MetricPair(part.dimension, unit, part.name, first.name, second.name, difference)
+        for unit in sorted(units):
+            if unit == "item":
+                scores = (part.human, first.segments, second.segments)
+                tests = (correlate.williams_test(*scores), exchange(*scores, groups=outputs.item_names))
+            else:
+                scores = (means, first.by_system(outputs), second.by_system(outputs))
+                tests = (correlate.williams_test(*scores), exchange(*scores, unit="systems"))
+            for test in tests:
+                is_tested = unit == "item" or test.n >= FEWEST_SYSTEMS
+                difference = test if is_tested else replace(test, p_value=_NAN)
+                yield MetricPair(part.dimension, unit, part.name, first.name, second.name, difference)
 
 
 def _controls(judgements: Judgements, dimension: str) -> tuple[str, ...]:
@@ -464,12 +471,11 @@ def _controls(judgements: Judgements, dimension: str) -> tuple[str, ...]:
     return _fluency_and_meaning(judgements, ["_zscore" if dimension.endswith("_zscore") else ""])
 
 
-@dataclass(frozen=True)
-class MetricCorrelation:
+@dataclass(frozen=True, kw_only=True)
+class MetricCorrelation(Correlation):
     """One statistic of a metric against a dimension, on one slice of outputs; signs are reversed if lower is better.
 
-    By item, ``p_value`` is the textbook's and ``p_drawn`` from draws of items with all their outputs; by system,
-    ``p_value`` is from permutations of the systems.
+    By system, ``p_value`` is from permutations of the systems.
     """
 
     metric: str
@@ -478,15 +484,7 @@ class MetricCorrelation:
     slice: str
     references: str
     statistic: Statistic
-    estimate: Estimate
-    p_value: float = _NAN
     detail: str = ""
-    p_drawn: float = _NAN
-
-    @property
-    def p(self) -> float:
-        """The p-value to rely on: from the draws if there are any."""
-        return self.p_value if np.isnan(self.p_drawn) else self.p_drawn
 
     def record(self) -> Record:
         subject = {"metric": self.metric, "dimension": self.dimension, "level": self.unit, "slice": self.slice}
@@ -555,7 +553,7 @@ class MetricCorrelations(Result):
                 for (first, second), value in self.metric_metric.items()
             ],
             "signatures": {
-                metric.name: str(metric.signature) for scores in self.scores for metric in scores.metrics.values()
+                metric.name: metric.signature for scores in self.scores for metric in scores.metrics.values()
             },
         }
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import chain, combinations, product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -33,7 +33,7 @@ from plainly.people.rating_tables import RatingsLike, read_ratings, usual_dimens
 from plainly.people.ratings import Judgements, Ratings, Units
 from plainly.scoring.evaluate import resolve_metrics
 from plainly.stats import agreement as coefficients
-from plainly.stats.agreement import FEWEST, AlphaDistance, Distance, IccModel, Rater, ResampledKappa, reliability
+from plainly.stats.agreement import FEWEST, AlphaDistance, Coefficient, Distance, IccModel, Rater, ResampledKappa
 from plainly.stats.correlate import Correlation, correlate
 from plainly.stats.resample import Estimate, Floats, ratio
 
@@ -155,7 +155,7 @@ def _measure_dimension(ratings: Ratings, sampling: Sampling) -> DimensionAgreeme
     matrix = ratings.matrix()
     if matrix.shape[1] < 2:
         raise BadInput(
-            f"{ratings.dimension} has one rating an output (one rater, or means): agreement needs at least two raters."
+            f"{ratings.dimension} has one rating per output (one rater, or means): agreement needs at least two raters."
         )
     counts = (~np.isnan(ratings.values)).sum(axis=(0, 1))
     names = [name for name, count in zip(ratings.raters, counts, strict=True) if count]
@@ -169,41 +169,33 @@ def _measure_dimension(ratings: Ratings, sampling: Sampling) -> DimensionAgreeme
         resampled_kappa=coefficients.resampled_kappa(
             matrix, level=sampling.level, rng=np.random.default_rng(sampling.seed)
         ),
-        raters_by_reliability=reliability(matrix, names),
+        raters_by_reliability=coefficients.reliability(matrix, names),
     )
 
 
 def _coefficients(matrix: Floats, items: Sequence[str], sampling: Sampling) -> dict[str, Estimate]:
     """Return coefficients by name; intervals draw items with all their outputs."""
     categorical = len(np.unique(matrix[~np.isnan(matrix)])) <= _MOST_POINTS
-    estimates: dict[str, Estimate] = {}
+    results: dict[str, Coefficient | float] = {}
     distances = get_args(AlphaDistance) if categorical else ("ordinal", "interval")
     for distance in distances:
-        alpha = coefficients.krippendorff(matrix, distance=distance)
-        estimates[f"Krippendorff's alpha, {distance}"] = alpha.estimate(sampling, groups=items)
+        results[f"Krippendorff's alpha, {distance}"] = coefficients.krippendorff(matrix, distance=distance)
     weightings: tuple[Distance, ...] = ("nominal", "quadratic") if categorical else ()
     for weights in weightings:
-        fleiss = coefficients.fleiss(matrix, weights=weights)
-        estimates[f"Fleiss' kappa, {weights}"] = fleiss.estimate(sampling, groups=items)
-        for name, value in (
-            ("Davies–Fleiss kappa", coefficients.davies_fleiss(matrix, weights=weights)),
-            ("Cohen's kappa, mean of pairs", _mean_of_pairs(coefficients.pairwise_kappa(matrix, weights=weights))),
-        ):
-            point = Estimate(value, float("nan"), float("nan"), sampling.level, len(matrix), "no interval")
-            estimates[f"{name}, {weights}"] = point
-    for model in get_args(IccModel):
-        for average in (False, True):
-            icc = coefficients.icc(matrix, model=model, average=average)
-            estimates[f"ICC, {model}, {'mean of raters' if average else 'one rater'}"] = icc.estimate(
-                sampling, groups=items
-            )
-    return estimates
-
-
-def _mean_of_pairs(matrix: Floats) -> float:
-    values = matrix[np.triu_indices(len(matrix), 1)]
-    values = values[~np.isnan(values)]
-    return float(values.mean()) if len(values) else float("nan")
+        results[f"Fleiss' kappa, {weights}"] = coefficients.fleiss(matrix, weights=weights)
+        results[f"Davies–Fleiss kappa, {weights}"] = coefficients.davies_fleiss(matrix, weights=weights)
+        kappas = coefficients.pairwise_kappa(matrix, weights=weights)[np.triu_indices(matrix.shape[1], 1)]
+        kappas = kappas[~np.isnan(kappas)]
+        results[f"Cohen's kappa, mean of pairs, {weights}"] = float(kappas.mean()) if len(kappas) else math.nan
+    for model, average in product(get_args(IccModel), (False, True)):
+        rater = "mean of raters" if average else "one rater"
+        results[f"ICC, {model}, {rater}"] = coefficients.icc(matrix, model=model, average=average)
+    return {
+        name: result.estimate(sampling, groups=items)
+        if isinstance(result, Coefficient)
+        else Estimate(result, math.nan, math.nan, sampling.level, len(matrix), "no interval")
+        for name, result in results.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -234,13 +226,13 @@ class Relation:
             return ""
         if self.correlation.value < 0:
             return (
-                f"{self.x} and {self.y} are inversely related (R² = {self.r2:.2f}): a system that gains only on one "
-                "may owe it to this relation and not be better (Schwarzer and Kauchak 2018). Compare systems on both."
+                f"{self.x} and {self.y} are inversely related (R² = {self.r2:.2f}): a system that gains on only one of "
+                "them need not be better (Schwarzer and Kauchak 2018). Compare systems on both."
             )
         return (
             f"{self.x} and {self.y} rise and fall together (R² = {self.r2:.2f}): a metric that correlates with one "
-            "also correlates with the other. To find out which it measures, hold one fixed (partial correlation) or "
-            "filter by it."
+            "also correlates with the other. To find out which one it measures, hold the other fixed (partial "
+            "correlation) or filter by it."
         )
 
 
@@ -415,9 +407,8 @@ def meta(
     judgements = read_ratings(ratings, progress=progress)
     names = tuple(judgements[name].dimension for name in dict.fromkeys(_as_list(dimensions)))
     main = names or (usual_dimension(judgements),)
-    specs: list[str | Metric] = []
-    for metric in _as_list(metrics or ()):
-        specs += split_specs(metric) if isinstance(metric, str) else [metric]
+    entries = (split_specs(entry) if isinstance(entry, str) else [entry] for entry in _as_list(metrics or ()))
+    specs: list[str | Metric] = list(chain.from_iterable(entries))
     correlations = None
     if specs or scores:
         texts = with_test_set(judgements, test_set, progress=progress) if test_set else judgements
@@ -443,32 +434,29 @@ def meta(
             sampling=sampling,
             progress=progress,
         )
-    everything = not (specs or scores or agreement or tradeoff)
+    is_unspecific = not (specs or scores or agreement or tradeoff)
     by_raters = names or _rated_by_several(judgements)
-    related = names or tuple(name for name in judgements if not name.endswith("_zscore"))
+    to_relate = names or tuple(name for name in judgements if not name.endswith("_zscore"))
     agreements = relations = None
-    if agreement or (everything and by_raters):
+    if agreement or (is_unspecific and by_raters):
         agreements = _measure_agreement(judgements, by_raters, sampling)
-    if tradeoff or (everything and len(related) > 1):
-        if len(related) < 2:
-            raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(related)}. Name two: dimensions=")
-        pairs = tuple(relate(judgements, x, y, sampling=sampling) for x, y in combinations(related, 2))
-        relations = Tradeoff(judgements, sampling, related, pairs, rank_standings(judgements, related))
+    if tradeoff or (is_unspecific and len(to_relate) > 1):
+        if len(to_relate) < 2:
+            raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(to_relate)}. Name two: dimensions=")
+        pairs = tuple(relate(judgements, x, y, sampling=sampling) for x, y in combinations(to_relate, 2))
+        relations = Tradeoff(judgements, sampling, to_relate, pairs, rank_standings(judgements, to_relate))
     remarks = _metric_remarks(judgements, specs if scores is None else [])
     return MetaEvaluation(judgements, sampling, correlations, agreements, relations, remarks)
 
 
 def _metric_remarks(judgements: Judgements, specs: Sequence[str | Metric]) -> tuple[Note, ...]:
-    """Describe our own learned metrics, and warn of metrics that do not support the language of the rated texts."""
+    """Describe the learned metrics that plainly ships, and warn of metrics that do not support the texts' language."""
     texts = list(judgements.outputs.values())
     evalset = EvalSet.of(items=len(texts), language=judgements.language)
     resolved = resolve_metrics(specs, evalset) if specs else {}
-    ours = [
-        Note(f"{describe_for_methods(metric, spec)}.")
-        for spec, metric in resolved.items()
-        if uses_shipped_model(metric)
-    ]
-    return (*ours, *diagnose(evalset, {"": texts}, resolved, quick=True, only=("metric-language",)))
+    shipped = {spec: metric for spec, metric in resolved.items() if uses_shipped_model(metric)}
+    descriptions = [Note(f"{describe_for_methods(metric, spec)}.") for spec, metric in shipped.items()]
+    return (*descriptions, *diagnose(evalset, {"": texts}, resolved, quick=True, only=("metric-language",)))
 
 
 def _as_list(names: str | Sequence[Any]) -> Sequence[Any]:

@@ -1,19 +1,19 @@
 """Planning a human evaluation: what a smaller or larger study than a pilot would conclude, and its power.
 
-An evaluation's conclusions are its significance pattern: for each pair of systems, whether the first is better (1),
-worse (−1), or neither (0). A smaller study is drawn with replacement from the pilot's sentences, its raters, or both,
-and its pattern is compared with the pilot's by Kendall's tau-b (Schwarzer and Kauchak 2018). Three details matter:
+The conclusions of an evaluation are its significance pattern: for each pair of systems, whether the first is better
+(1), worse (−1), or neither (0). A smaller study is drawn with replacement from the pilot's sentences, its raters, or
+both, and its pattern is compared with the pilot's by Kendall's tau-b (Schwarzer and Kauchak 2018). Three details:
 
-- Tau over a list of pairs depends on the order in which systems are listed, because reversing a pair flips its sign.
-  ``tau`` counts each pair both ways and does not depend on it; ``tau_as_listed`` is the paper's, each pair once.
-- The mean of a sentence's ratings includes its raters' differences. Drawing raters again counts these a second time, so
-  that studies with several raters look worse than they are; the paper does so (``published``). Here sentence means are
-  first shrunk by the variance due to raters, so that a drawn study varies as a new one would.
-- A draw without any significant difference orders nothing, and tau is undefined. Such a study has failed, so it counts
-  as 0; ``nothing_found`` is the share of such draws.
+- Tau over a list of pairs depends on the order of the systems, because reversing a pair flips its sign. ``tau`` counts
+  each pair both ways and does not depend on it; ``tau_as_listed``, as in the paper, counts each pair once.
+- The mean of a sentence's ratings includes its raters' differences. Drawing raters again counts these twice, so that
+  studies with several raters look worse than they are; the paper does so (``published``). Here sentence means are first
+  shrunk by the variance due to raters, so that a drawn study varies as a new one would.
+- A draw without any significant difference has no order, and tau is undefined. Such a study has failed and counts as 0;
+  ``nothing_found`` is the share of such draws.
 
-Ratings vary between outputs and between raters of one output. These two variances give the sentences and raters needed
-for any difference that matters, without drawing anything.
+The variances between outputs, and between raters of one output, give the sentences and raters needed to find any
+difference, without drawing anything.
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ class Pilot:
     test: Test
     alpha: float
     ratings: tuple[Floats, ...]  # of each system: outputs × ratings, followed by NaN
-    pattern: Floats
-    pairs: tuple[tuple[str, str], ...]
+    pattern: Floats  # 1, −1 or 0 for each pair
 
     @classmethod
     def of(cls, ratings: Ratings, *, test: Test | None = None, alpha: float = 0.01) -> Pilot:
@@ -83,8 +82,11 @@ class Pilot:
             width = max(1, int(np.sum(~np.isnan(values), axis=1).max(initial=0)))
             tables.append(np.take_along_axis(values, order, axis=1)[:, :width])
         means = [np.nanmean(rows, axis=1)[None] for rows in tables]
-        pairs = tuple(combinations(ratings.systems, 2))
-        return cls(ratings.systems, test, alpha, tuple(tables), _test_pairs(means, test, alpha)[0], pairs)
+        return cls(ratings.systems, test, alpha, tuple(tables), _test_pairs(means, test, alpha)[0])
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        return list(combinations(self.systems, 2))
 
     @property
     def sentences(self) -> int:
@@ -125,6 +127,12 @@ class Point:
     def record(self) -> Record:
         return {**asdict(self), "ratings": self.ratings}
 
+    def cells(self) -> tuple[str, ...]:
+        """Return the point as a row of a table."""
+        sizes = map(str, (self.sentences, self.raters, self.ratings))
+        shares = percent(self.power), percent(self.wrong, 1), percent(self.nothing_found)
+        return *sizes, interval(self.tau, self.low, self.high), *shares
+
 
 def resample_study(
     pilot: Pilot,
@@ -136,29 +144,23 @@ def resample_study(
     published: bool = False,
 ) -> Point:
     """Draw studies with so many sentences and raters for each sentence; by default all of the pilot's."""
-    size, count = sentences, raters
-    if (size is not None and size < 2) or (count is not None and count < 1):
+    if (sentences is not None and sentences < 2) or (raters is not None and raters < 1):
         raise BadInput("A study has at least two sentences and one rater.")
     draws = sampling.resamples
-    population = pilot.ratings if count is None or published else _shrink_to_new_raters(pilot)
-    width = max(size or 0, *(len(rows) for rows in pilot.ratings)) * (count or 1) * len(pilot.ratings)
+    population = pilot.ratings if raters is None or published else _shrink_to_new_raters(pilot)
+    width = max(sentences or 0, *(len(rows) for rows in pilot.ratings)) * (raters or 1) * len(pilot.ratings)
     step = max(1, _CHUNK // width)
-    patterns = np.concatenate(
-        [
-            _draw_patterns(pilot, population, size, count, min(step, draws - start), rng)
-            for start in range(0, draws, step)
-        ]
-    )
+    chunks = (min(step, draws - start) for start in range(0, draws, step))
+    patterns = np.concatenate([_draw_patterns(pilot, population, sentences, raters, chunk, rng) for chunk in chunks])
     full = pilot.pattern
     both = np.nan_to_num(tau_b(np.concatenate([patterns, -patterns], axis=1), np.concatenate([full, -full])))
-    single = np.nan_to_num(tau_b(patterns, full))
     decided = full != 0
     low, high = middle_interval(both, sampling)
     return Point(
-        sentences=size or pilot.sentences,
-        raters=count or round(pilot.raters),
+        sentences=sentences or pilot.sentences,
+        raters=raters or round(pilot.raters),
         tau=float(both.mean()),
-        tau_as_listed=float(single.mean()),
+        tau_as_listed=float(np.nan_to_num(tau_b(patterns, full)).mean()),
         low=low,
         high=high,
         power=float((patterns == full)[:, decided].mean()) if decided.any() else float("nan"),
@@ -236,26 +238,19 @@ def _test_pairs(means: Sequence[Floats], test: Test, alpha: float) -> Floats:
         # Welch–Satterthwaite.
         by_system = squares**2 / (counts - 1)
         df = ratio(squared**2, by_system[:, left] + by_system[:, right], undefined=1.0)
-    # Differences without any spread are decided by their sign alone; equal systems are not.
-    steady = squared <= 1e-12
     t = ratio(apart, np.sqrt(np.abs(squared)), undefined=0.0)
-    p = np.where(steady, np.where(np.abs(apart) > 1e-12, 0.0, 1.0), 2 * stdtr(df, -np.abs(t)))
+    # Differences without any spread are decided by their sign alone; equal systems are not.
+    p = np.where(squared <= 1e-12, np.abs(apart) <= 1e-12, 2 * stdtr(df, -np.abs(t)))
     return np.where(p < alpha, np.sign(apart), 0.0)
 
 
 def tau_b(patterns: Floats, full: Floats) -> Floats:
     """Return Kendall's tau-b of each pattern with the full one; all values are −1, 0 or 1, so counts suffice."""
-    steps = (-1.0, 0.0, 1.0)
-    of_full = [(full == value).astype(float) for value in steps]
-    table: Floats = np.stack(
-        [np.stack([(patterns == step).astype(float) @ same for same in of_full], axis=-1) for step in steps], axis=-2
-    )  # (draws, pattern's value, full's value)
-    concord = np.zeros(len(patterns))
-    for i in range(3):
-        for j in range(3):
-            above = table[:, i + 1 :, j + 1 :].sum(axis=(1, 2))
-            below = table[:, i + 1 :, :j].sum(axis=(1, 2))
-            concord += table[:, i, j] * (above - below)
+    values = np.array([-1.0, 0.0, 1.0])
+    has_value = (patterns[:, None, :] == values[:, None]).astype(float)
+    table = has_value @ (full[:, None] == values).astype(float)  # (draws, pattern's value, full's value)
+    above = np.triu(np.ones((3, 3)), 1)
+    concord = np.einsum("dij,ik,dkl,jl->d", table, above, table, above - above.T)
     total = float(len(full)) ** 2
     distinct = [(total - (table.sum(axis=axis) ** 2).sum(axis=1)) / 2 for axis in (2, 1)]
     return ratio(concord, np.sqrt(distinct[0] * distinct[1]))
@@ -277,13 +272,11 @@ class Components:
 def estimate_components(pilot: Pilot) -> Components:
     """Estimate both components from the pilot, by the analysis of variance."""
     counts = [np.sum(~np.isnan(rows), axis=1) for rows in pilot.ratings]
-    within, weight = 0.0, 0
-    for rows, count in zip(pilot.ratings, counts, strict=True):
-        several = count > 1
-        if several.any():
-            within += float(np.sum(np.nanvar(rows[several], axis=1, ddof=1) * (count[several] - 1)))
-            weight += int(np.sum(count[several] - 1))
-    inside = within / weight if weight else float("nan")
+    # The outputs with several ratings, and the degrees of freedom of each.
+    several = [(rows[n > 1], n[n > 1] - 1) for rows, n in zip(pilot.ratings, counts, strict=True)]
+    squares = sum(float(np.sum(np.nanvar(rows, axis=1, ddof=1) * df)) for rows, df in several)
+    weight = sum(int(df.sum()) for _, df in several)
+    inside = squares / weight if weight else float("nan")
     means = [np.nanmean(rows, axis=1) for rows in pilot.ratings]
     share = float(np.mean([np.mean(1 / count) for count in counts]))
     if pilot.test == "paired":
@@ -344,15 +337,13 @@ def sentences_needed(parts: Components, difference: float, *, raters: int = 1, a
 
 def find_detectable_difference(parts: Components, *, sentences: int, alpha: float = 0.01) -> float:
     """Return the smallest true difference that a study with one rater a sentence finds with 80 % probability."""
+    power = partial(compute_power, parts, sentences=sentences, alpha=alpha)
     low, high = 0.0, 1.0
-    while compute_power(parts, high, sentences=sentences, alpha=alpha) < POWER:
+    while power(high) < POWER:
         high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        if compute_power(parts, middle, sentences=sentences, alpha=alpha) < POWER:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if power(middle) < POWER else (low, middle)
     return high
 
 
@@ -398,12 +389,12 @@ class StudyPlan(Result):
     def advice(self) -> list[str]:
         lines = [self.answer]
         aim = f"reach a tau of {self.target:g} with the pilot."
-        enough = next((point for point in self.points["sentences"] if point.tau >= self.target), None)
-        if enough is not None:
-            lines.append(f"{enough.sentences} sentences with about {enough.raters} raters each {aim}")
+        enough = [point for point in self.points["sentences"] if point.tau >= self.target]
+        if enough:
+            lines.append(f"{enough[0].sentences} sentences with about {enough[0].raters} raters each {aim}")
         else:
             lines.append(f"Even {self.points['sentences'][-1].sentences} sentences do not {aim}")
-        if self.difference and 1 in self.needed:
+        if 1 in self.needed:
             need = self.needed[1]
             lines.append(
                 f"To find a true difference of {self.difference:g} with 80 % power at p < {self.pilot.alpha:g}, "
@@ -444,19 +435,10 @@ class StudyPlan(Result):
 
     def tables(self) -> list[Table]:
         header = ("sentences", "raters", "ratings", "tau", "power", "wrong", "finds nothing")
-        tables = []
-        for name, points in self.points.items():
-            cells = tuple(
-                (
-                    *map(str, (point.sentences, point.raters, point.ratings)),
-                    interval(point.tau, point.low, point.high),
-                    percent(point.power),
-                    percent(point.wrong, 1),
-                    percent(point.nothing_found),
-                )
-                for point in points
-            )
-            tables.append(Table(header, cells, CAPTIONS[name], text_columns=frozenset()))
+        tables = [
+            Table(header, tuple(map(Point.cells, points)), CAPTIONS[name], text_columns=frozenset())
+            for name, points in self.points.items()
+        ]
         rows = tuple(
             (str(raters), str(size) if size else "too many", str(size * raters) if size else "too many")
             for raters, size in self.needed.items()
@@ -529,7 +511,7 @@ def plan(
         rated.dimension,
         sampling,
         pilot,
-        points={
+        {
             "sentences": [draw(sentences=size) for size in sizes],
             "raters": [draw(raters=count) for count in counts],
             "budget": [draw(sentences=budget // count, raters=count) for count in counts if budget // count >= 2],
@@ -541,13 +523,8 @@ def plan(
         needed={count: sentences_needed(parts, difference, raters=count, alpha=alpha) for count in counts},
         smallest={size: find_detectable_difference(parts, sentences=size, alpha=alpha) for size in sizes},
         curves=[
-            {
-                "raters": n,
-                "sentences": size,
-                "power": compute_power(parts, difference, sentences=size, raters=n, alpha=alpha),
-            }
-            for n in counts
-            for size in CURVE_SIZES
+            {**study, "power": compute_power(parts, difference, **study, alpha=alpha)}
+            for study in ({"raters": count, "sentences": size} for count in counts for size in CURVE_SIZES)
         ],
         remarks=judgements.remarks,
     )

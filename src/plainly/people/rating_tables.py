@@ -1,9 +1,9 @@
-"""Ratings from public sets by name, files, data frames or a running study; above all from tables.
+"""Ratings from public sets by name, files, data frames or a running study, and how tables of ratings are read.
 
 A table has a row for each rating, or a row for each output with columns for raters, dimensions or means. Columns are
-recognised by the names in columns.toml, or named by ``columns``. A cell that is empty, or holds one of the words for it
-there (n/a), is a missing rating, and is counted. Anything else that is not a number, occurs twice or lies outside the
-scale is an error that names the cell. Columns that are not read as ratings are reported.
+recognised by the names in columns.toml, or named by ``columns``. A cell that is empty, or has one of the words for
+missing ratings there (n/a), is a missing rating and is counted. Any other cell that is not a number, repeats a rating
+or lies outside the scale is an error that names the cell. Columns that are not read as ratings are reported.
 
 Tables that the studio exported contain their scales and mark excluded raters. In its CSV files, text that a spreadsheet
 would run as a formula has an apostrophe in front.
@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -64,7 +64,7 @@ def read_ratings(
     z_scores: bool = False,
     progress: Progress = no_progress,
 ) -> Judgements:
-    """Read ratings, on request of some ``systems`` only, with each rater's ratings standardised.
+    """Read ratings, of all systems or of these ``systems``; ``z_scores`` standardises each rater's ratings.
 
     A name without a suffix is a public set. A file is a table (CSV, TSV, JSONL, JSON, Parquet, .ods, .xlsx), with
     ``columns`` from roles to column names and a ``scale`` to check, or the TOML file of a studio project.
@@ -150,7 +150,7 @@ def remarks_on(table: Sheet, roles: Mapping[str, str]) -> tuple[Note, ...]:
         columns = list(_rating_columns(table, roles, long=True))
         others = [name for name in _other_columns(table, roles) if name not in columns]
     remarks = []
-    words = Counter(str(cell).strip() if _has_text(cell) else "" for name in columns for cell in table.column(name))
+    words = Counter(_text(cell) for name in columns for cell in table.column(name))
     if empty := {word: count for word, count in words.items() if word.casefold() in MISSING}:
         counts = ", ".join(f"{count:,} {repr(word) if word else 'empty'}" for word, count in empty.items())
         cells = f"{sum(empty.values()):,} of {sum(words.values()):,} cells"
@@ -187,12 +187,11 @@ def iterate_ratings(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[in
     items, systems = _texts(table, roles["item"]), _systems(table, roles)
     raters = _texts(table, roles["rater"]) if "rater" in roles else None
     dimensions = ["rating"] * len(table)
-    if "rating" in roles:
-        columns = {roles["rating"]: ("", AVERAGED)}
-        if "dimension" in roles:
-            dimensions = _texts(table, roles["dimension"])
-    else:
+    if "rating" not in roles:
         columns = _rating_columns(table, roles, long=raters is not None)
+    else:
+        columns = {roles["rating"]: ("", AVERAGED)}
+        dimensions = _texts(table, roles["dimension"]) if "dimension" in roles else dimensions
     keys: set[tuple[str, str, str, str]] = set()
     for column, (dimension, rater) in columns.items():
         for row, cell in enumerate(table.column(column)):
@@ -217,19 +216,16 @@ def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Sheet:
     if len(numbers) < 2:
         raise BadInput(f"{path} has no rows below the column names.")
     head, *body = zip(*zip_longest(*(rows[number - 1] for number in numbers)), strict=True)
-    names = [str(cell).strip() if _has_text(cell) else "" for cell in head]
+    names = list(map(_text, head))
     has_second = any(not name and _has_text(cell) for name, cell in zip(names, body[0], strict=True))
     if has_second and not any(map(_is_number, body[0])):
         # Each rater is named above the first of its columns, the dimensions below.
-        above = ""
-        for place, cell in enumerate(body.pop(0)):
-            above = names[place] or above
-            if _has_text(cell):
-                names[place] = f"{str(cell).strip()}:{above}"
-    places = {name: place for place, name in enumerate(names) if name}
-    if len(places) < sum(map(bool, names)):
-        raise BadInput(f"{path} has two columns of one name among: {', '.join(filter(None, names))}. Rename one.")
-    columns = {name: [row[place] for row in body] for name, place in places.items()}
+        raters: Iterator[str] = accumulate(names, lambda previous, name: name or previous)
+        second = zip(names, raters, map(_text, body.pop(0)), strict=True)
+        names = [f"{dimension}:{rater}" if dimension else name for name, rater, dimension in second]
+    columns = {name: [row[index] for row in body] for index, name in enumerate(names) if name}
+    if len(columns) < sum(map(bool, names)):
+        raise BadInput(f"{path} has two columns with the same name: {', '.join(filter(None, names))}. Rename one.")
     return Sheet(columns, path, numbers[len(numbers) - len(body) :], "row")
 
 
@@ -250,11 +246,10 @@ def _other_columns(table: Sheet, roles: Mapping[str, str]) -> list[str]:
 
 def _rating_columns(table: Sheet, roles: Mapping[str, str], *, long: bool) -> dict[str, tuple[str, str]]:
     """Return (dimension, rater) by column, for columns without another role in which most cells are numbers."""
-    numeric = []
-    for name in _other_columns(table, roles):
-        cells = [cell for cell in table.columns[name] if not _is_missing(cell)]
-        if cells and 2 * sum(map(_is_number, cells)) >= len(cells):
-            numeric.append(name)
+    cells = {
+        name: [cell for cell in table.columns[name] if not _is_missing(cell)] for name in _other_columns(table, roles)
+    }
+    numeric = [name for name in cells if cells[name] and 2 * sum(map(_is_number, cells[name])) >= len(cells[name])]
     if not numeric:
         raise BadInput(
             f"{table.path} has no column of ratings. {table.listing()} Name it: --columns rating=COLUMN, or use a "
@@ -295,8 +290,12 @@ def _texts(table: Sheet, column: str) -> list[str]:
     return texts
 
 
+def _text(cell: object) -> str:
+    return str(cell).strip() if _has_text(cell) else ""
+
+
 def _is_missing(cell: object) -> bool:
-    return not _has_text(cell) or (isinstance(cell, str) and cell.strip().casefold() in MISSING)
+    return _text(cell).casefold() in MISSING
 
 
 def _is_number(cell: object) -> bool:

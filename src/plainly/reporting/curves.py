@@ -46,13 +46,13 @@ def draw_attacks(
     ``crosses`` are further values to compare with, as (percent, score) by attack.
     """
     series = []
-    for place, attack in enumerate(sweep.design.attacks):
+    for index, attack in enumerate(sweep.design.attacks):
         curve = sweep.curves[system, attack.name, spec]
         mean, low, high = (values[:, 0].tolist() for values in (curve.mean, curve.low, curve.high))
         shares = [100 * level for level in curve.levels]
         band = list(zip(low, high, strict=True))
-        series.append(Series(attack.name, list(zip(shares, mean, strict=True)), place, band=band))
-        series.append(Series(attack.name, (crosses or {}).get(attack.name, ()), place, shape="cross", has_line=False))
+        series.append(Series(attack.name, list(zip(shares, mean, strict=True)), index, band=band))
+        series.append(Series(attack.name, (crosses or {}).get(attack.name, ()), index, shape="cross", has_line=False))
     share = Scale(0, 100, tuple((float(value), str(value)) for value in range(0, 101, 20)))
     form = Plane(tuple(series), "% of outputs attacked", axis or spec, share, height=320)
     trials = f"mean of {sweep.design.trials} trials" if sweep.design.trials > 1 else "one trial"
@@ -65,7 +65,7 @@ def draw_plan(plan: StudyPlan) -> Figure:
     sizes = [(point.sentences, point.raters, point.tau) for point in plan.points["sentences"]]
     power = [(int(point["sentences"]), int(point["raters"]), float(point["power"])) for point in plan.curves]
     budget = plan.points["budget"]
-    budget_line = Series("budget", [(float(place), point.tau) for place, point in enumerate(budget)], 0)
+    budget_line = Series("budget", [(float(index), point.tau) for index, point in enumerate(budget)], 0)
     raters = group_axis([str(point.raters) for point in budget])
     tau = "tau with the pilot"
     spending = Plane((budget_line,), "raters per sentence", tau, raters, ends=(0.0, 1.0))
@@ -82,7 +82,7 @@ def _draw_sizes(values: Sequence[tuple[int, int, float]], title: str, up: str) -
     points: dict[int, list[tuple[float, float]]] = {}
     for size, raters, value in values:
         points.setdefault(raters, []).append((float(size), value))
-    lines = tuple(Series(count_noun(n, "rater"), points[n], place) for place, n in enumerate(points))
+    lines = tuple(Series(count_noun(n, "rater"), points[n], index) for index, n in enumerate(points))
     sizes = fit_scale({str(size): (float(size),) for size, *_ in values}, [0.0], whole=True)
     return replace(Plane(lines, "sentences a system", up, sizes, ends=(0.0, 1.0)).draw(WIDTH), title=title)
 
@@ -114,7 +114,7 @@ def _draw_points(x: Floats, y: Floats, x_name: str, y_name: str, units: Units) -
     points: dict[str, list[tuple[float, float]]] = {}
     for a, b, system, is_defined in zip(x.tolist(), y.tolist(), units.system_names, has_both, strict=True):
         points.setdefault(system, []).extend([(a, b)] if is_defined else [])
-    series = tuple(Series(name, points[name], place, has_line=False) for place, name in enumerate(sorted(points)))
+    series = tuple(Series(name, points[name], index, has_line=False) for index, name in enumerate(sorted(points)))
     r = correlation(x, y)
     line: list[tuple[float, float]] = []
     if not math.isnan(r):

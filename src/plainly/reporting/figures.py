@@ -47,20 +47,20 @@ def _group(
 ) -> str:
     """Draw a mark with its tip; the mark of a system opens its items. Tab reaches the first, arrows the others."""
     elements = svg.tip(name, tip) + content
-    place = 0 if first else -1
+    tab = 0 if first else -1
     if link:
-        return svg.element("a", elements, class_=kind, href=link, tabindex=place)
+        return svg.element("a", elements, class_=kind, href=link, tabindex=tab)
     if system is None or opens is None:
         return svg.element("g", elements, class_=kind)
     data = {f"data_{key}": value for key, value in opens.items()}
-    return svg.element("g", elements, class_=kind, role="button", tabindex=place, data_system=system, **data)
+    return svg.element("g", elements, class_=kind, role="button", tabindex=tab, data_system=system, **data)
 
 
 def _draw_x_ticks(scale: Scale, y: object, dy: int, room: float) -> Iterator[str]:
     """Draw the numbers of a horizontal axis; in a narrow field, every second one."""
-    for place, (value, text) in enumerate(scale.ticks):
-        if place % 2 == 0 or not room or room / len(scale.ticks) > text_width(text) + 4:
-            kind = "tick thin" if place % 2 and not room else "tick"
+    for index, (value, text) in enumerate(scale.ticks):
+        if index % 2 == 0 or not room or room / len(scale.ticks) > text_width(text) + 4:
+            kind = "tick thin" if index % 2 and not room else "tick"
             yield svg.text(text, percent(scale.at(value)), y, kind, dy=dy, text_anchor="middle")
 
 
@@ -124,8 +124,8 @@ class Strips:
         parts = [*self._draw_background(height), *_draw_x_ticks(self.scale, height, 17, room)]
         if tall:
             parts += _draw_x_ticks(self.scale, 0, -7, room)
-        for place, (row, name) in enumerate(zip(self.rows, names, strict=True)):
-            top = place * step
+        for index, (row, name) in enumerate(zip(self.rows, names, strict=True)):
+            top = index * step
             middle = top + (28 if above else step / 2)
             wide = f"width:calc(100% + {left + right:.0f}px)"
             content = svg.element("rect", x=-left, y=top, width="100%", height=step, class_="hit", style=wide)
@@ -133,10 +133,10 @@ class Strips:
                                  text_anchor=None if above else "end")  # fmt: skip
             content += self._draw_marks(row, middle)
             content += " " + svg.text(row.text, "100%", middle + 4.5, "num", dx=right - 2, text_anchor="end")
-            kind = f"strip {row.kind if row.system is None else hue(row.system)}{' end' * (place + 1 in self.ends)}"
+            kind = f"strip {row.kind if row.system is None else hue(row.system)}{' end' * (index + 1 in self.ends)}"
             about = kind, row.name, row.details, self.opens, row.system
-            parts.append(_group(content, *about, place == 0, row.link))
-            if place + 1 in self.ends:
+            parts.append(_group(content, *about, index == 0, row.link))
+            if index + 1 in self.ends:
                 parts.append(svg.line(-left, top + step, "100%", top + step, "divider"))
         parts.append(svg.text(self.unit, "50%", height, "unit", dy=36, text_anchor="middle"))
         return Drawing("".join(parts), height, left, right, top=22 if tall else 4)
@@ -148,8 +148,9 @@ class Strips:
             yield svg.element("rect", x=percent(low), y=0, width=percent(high - low), height=height, class_="band")
         lines = [(value, "grid") for value, _ in self.scale.ticks]
         lines += [(self.line, "people dashed")] if not math.isnan(self.line) else []
-        for value, kind in [*lines, *([(0.0, "zero")] if self.zero else [])]:
-            yield svg.line(percent(at(value)), 0, percent(at(value)), height, kind)
+        lines += [(0.0, "zero")] if self.zero else []
+        for x, kind in [(percent(at(value)), kind) for value, kind in lines]:
+            yield svg.line(x, 0, x, height, kind)
 
     def _draw_marks(self, row: Strip, y: float) -> str:
         at = self.scale.at
@@ -157,28 +158,29 @@ class Strips:
         if self.zero:
             low, high = sorted((0.0, row.value))
         elements = svg.line(percent(at(low)), y, percent(at(high)), y, "span thin" if row.inner else "span")
+        x = percent(at(row.value))
         if row.inner is not None:
             first, last = map(at, row.inner)
             width = percent(last - first)
             elements += svg.element("rect", x=percent(first), y=y - 5, width=width, height=10, class_="inner")
-            return elements + svg.line(percent(at(row.value)), y - 7, percent(at(row.value)), y + 7, "median")
+            return elements + svg.line(x, y - 7, x, y + 7, "median")
         if row.name in self.scale.beyond:
-            arrow = svg.mark("left" if at(row.value) == 0 else "right", percent(at(row.value)), y)
+            arrow = svg.mark("left" if at(row.value) == 0 else "right", x, y)
             return elements + svg.element("g", arrow, class_="people")
         if not math.isnan(row.previous):
             elements += svg.element("g", svg.mark("up", percent(at(row.previous)), y), class_="people")
-        return elements + svg.mark(_KINDS[row.kind], percent(at(row.value)), y)
+        return elements + svg.mark(_KINDS[row.kind], x, y)
 
 
 @dataclass(frozen=True)
 class Series:
-    """Points that belong together; ``place`` gives their colour and shape, None keeps them in the background."""
+    """Points that belong together; ``index`` gives their colour and shape, None keeps them in the background."""
 
     name: str
     points: Points
-    place: int | None = None
+    index: int | None = None
     tips: tuple[str, ...] = ()
-    shape: str = ""  # overrides the shape of its place
+    shape: str = ""  # overrides the shape of its index
     has_line: bool = True
     band: Points = ()  # low and high at each point
 
@@ -209,11 +211,11 @@ class Plane:
 
     def _fit(self, side: int, also: Sequence[float]) -> Scale:
         values = {
-            each.name if self.has_names else str(place): [
+            each.name if self.has_names else str(index): [
                 *(point[side] for point in each.points),
                 *(end for ends in (each.band if side else ()) for end in ends),
             ]
-            for place, each in enumerate(self.series)
+            for index, each in enumerate(self.series)
         }
         return fit_scale(values, also, most=6 if self.has_names else 5, whole=not self.has_names)
 
@@ -234,7 +236,7 @@ class Plane:
 
     @property
     def file_width(self) -> float:
-        """The narrowest width of a file in which all names find a place."""
+        """The narrowest width of a file in which all names find a index."""
         fits = (
             wide for wide, high in _FILES if not self.has_names or not self.place_names(wide - 60, high).are_numbers
         )
@@ -245,9 +247,9 @@ class Plane:
         left = max((text_width(text) for _, text in self.y.ticks), default=0.0) + 10
         room = width - left - _EDGE if width else _FIELDS[0][0]
         parts = [*self._draw_axes(left), svg.path(self.at(self.line), "front" if self.has_names else "fitted")]
-        parts += map(self._draw_series, sorted(self.series, key=lambda each: each.place is not None))
+        parts += map(self._draw_series, sorted(self.series, key=lambda each: each.index is not None))
         if not self.has_names:
-            legend = [each for each in self.series if each.place is not None and not each.shape]
+            legend = [each for each in self.series if each.index is not None and not each.shape]
             elements, below = self._draw_legend(legend, room) if len(legend) > 1 else ("", 0)
             return Drawing("".join([*parts, elements]), self.height, left, _EDGE, top=26, bottom=44 + below)
         height = next((high for wide, high in _FILES if wide >= width), _FILES[-1][1])
@@ -272,15 +274,15 @@ class Plane:
     def _draw_series(self, series: Series) -> str:
         positions = self.at(series.points)
         elements = svg.path(positions, "line") if series.has_line else ""
-        if series.place is None:
+        if series.index is None:
             return svg.element("g", elements, class_="background")
         if series.band:
             across = [x for x, _ in series.points]
             lows, highs = zip(*series.band, strict=True)
             edge = self.at([*zip(across, lows, strict=True), *reversed([*zip(across, highs, strict=True)])])
             elements = svg.area(edge) + elements
-        colour = "people" if series.name in (*self.x.beyond, *self.y.beyond) else hue(series.place)
-        shape = series.shape or series_shape(series.place)
+        colour = "people" if series.name in (*self.x.beyond, *self.y.beyond) else hue(series.index)
+        shape = series.shape or series_shape(series.index)
         size = 0.6 if len(positions) >= _DENSE else 1
         are_finite = [math.isfinite(sum(point)) for point in series.points]
         for (x, y), tip in zip(positions, compress(series.tips or repeat(""), are_finite), strict=True):
@@ -288,7 +290,7 @@ class Plane:
             if self.has_names:
                 hit = svg.element("circle", cx=percent(x), cy=percent(y), r=12, class_="hit")
                 first = series is self.series[0]
-                return _group(hit + mark, f"point {colour}", series.name, tip, self.opens, series.place, first=first)
+                return _group(hit + mark, f"point {colour}", series.name, tip, self.opens, series.index, first=first)
             elements += svg.element("g", svg.tip(series.name, tip) + mark) if tip else mark
         return svg.element("g", elements, class_=colour if series.has_line else f"dots {colour}")
 
@@ -298,13 +300,13 @@ class Plane:
         rows = math.ceil(len(legend) / fit)
         columns = math.ceil(len(legend) / rows)
         elements = []
-        for place, each in enumerate(legend):
-            assert each.place is not None
-            x = percent(100 * (place % columns) / columns)
-            mark = svg.element("g", svg.mark(series_shape(each.place), x, "100%"), transform="translate(7,-4.5)")
+        for index, each in enumerate(legend):
+            assert each.index is not None
+            x = percent(100 * (index % columns) / columns)
+            mark = svg.element("g", svg.mark(series_shape(each.index), x, "100%"), transform="translate(7,-4.5)")
             content = mark + svg.text(abridge(each.name), x, "100%", "name", dx=20)
-            kind, down = f"entry {hue(each.place)}", 60 + 20 * (place // columns)
-            entry = _group(content, kind, each.name, ", ".join(each.tips), self.opens, each.place, first=place == 0)
+            kind, down = f"entry {hue(each.index)}", 60 + 20 * (index // columns)
+            entry = _group(content, kind, each.name, ", ".join(each.tips), self.opens, each.index, first=index == 0)
             elements.append(svg.element("g", entry, transform=f"translate(0,{down})"))
         return "".join(elements), 8 + 20 * rows
 
@@ -323,7 +325,7 @@ def _draw_names(names: PlacedNames, width: int) -> str:
 
 def group_axis(names: Sequence[str]) -> Scale:
     """Return an axis of groups instead of numbers: the first at 0, the next at 1."""
-    return Scale(-0.5, len(names) - 0.5, tuple((float(place), name) for place, name in enumerate(names)))
+    return Scale(-0.5, len(names) - 0.5, tuple((float(index), name) for index, name in enumerate(names)))
 
 
 @dataclass(frozen=True)
@@ -342,13 +344,13 @@ class Heat:
         top = max(text_width(name) for name, _ in self.columns) + 16
         step, wide = 26, 100 / len(self.columns)
         heads = ""
-        for place, (name, meaning) in enumerate(self.columns):
+        for index, (name, meaning) in enumerate(self.columns):
             title = svg.tip(name, meaning)
             head = svg.text(name, 4, 4, "name", transform="rotate(-90)", role="columnheader")
-            heads += svg.element("svg", title + head, x=percent((place + 0.5) * wide), y=-8, overflow="visible")
+            heads += svg.element("svg", title + head, x=percent((index + 0.5) * wide), y=-8, overflow="visible")
         elements = svg.element("g", heads, role="row")
-        for place, (name, (_, shares)) in enumerate(zip(names, self.rows, strict=True)):
-            y = place * step
+        for index, (name, (_, shares)) in enumerate(zip(names, self.rows, strict=True)):
+            y = index * step
             cells = svg.text(name, -8, y + 17.5, "who", text_anchor="end", role="rowheader")
             for column, share in enumerate(shares):
                 left_edge, middle = percent(column * wide), percent((column + 0.5) * wide)

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -70,16 +69,16 @@ def habits(evalset: EvalSet, outputs: Mapping[str, Sequence[str]]) -> tuple[Habi
     metrics = list(dict.fromkeys(metric for *_, metric, _ in HABITS))
     of_systems = evaluate(evalset, outputs, metrics, sampling=None)
     # References as if a system had written them: item and number of each.
-    places = [(item, number) for item, row in enumerate(evalset.references) for number in range(len(row))]
-    if len(places) > MOST_REFERENCES:
-        keep = set(np.linspace(0, len(evalset) - 1, max(1, MOST_REFERENCES * len(evalset) // len(places))).astype(int))
-        places = [place for place in places if place[0] in keep]
+    keys = [(item, number) for item, row in enumerate(evalset.references) for number in range(len(row))]
+    if len(keys) > MOST_REFERENCES:
+        keep = set(np.linspace(0, len(evalset) - 1, max(1, MOST_REFERENCES * len(evalset) // len(keys))).astype(int))
+        keys = [key for key in keys if key[0] in keep]
     of_people = None
-    if places:
-        sources = EvalSet.of([evalset.sources[item] for item, _ in places])
-        texts = [evalset.references[item][number] for item, number in places]
+    if keys:
+        sources = EvalSet.of([evalset.sources[item] for item, _ in keys])
+        texts = [evalset.references[item][number] for item, number in keys]
         of_people = evaluate(sources, {"people": texts}, metrics, sampling=None)["people"]
-    numbers, counts = np.array([number for _, number in places]), evalset.reference_counts
+    numbers, counts = np.array([number for _, number in keys]), evalset.reference_counts
     writers = int(counts.min()) if len(counts) and counts.min() == counts.max() else 0
     results = []
     for key, title, unit, metric, output in HABITS:
@@ -117,16 +116,14 @@ def item_spreads(evaluation: Evaluation) -> dict[str, dict[str, Five]]:
         return {}
     spreads = {}
     for spec, metric in evaluation.metrics.items():
-        of_systems: dict[str, Five] = {}
-        for system in evaluation.ranking(spec):
-            segments = evaluation[system][spec].segments[metric.outputs[0]]
-            finite = segments[np.isfinite(segments)]
-            if len(finite):
-                of_systems[system] = tuple(map(float, np.quantile(finite, QUANTILES)))
+        headline = metric.outputs[0]
+        segments = {system: evaluation[system][spec].segments[headline] for system in evaluation.ranking(spec)}
+        finite = {system: values[np.isfinite(values)] for system, values in segments.items()}
+        fives = {name: tuple(np.quantile(values, QUANTILES).tolist()) for name, values in finite.items() if len(values)}
         # Yes or no for each item: a distribution would show nothing.
-        is_yes_or_no = {five[2] for five in of_systems.values()} <= {0.0, 1.0}
-        if not is_yes_or_no and any(five[0] != five[-1] for five in of_systems.values()):
-            spreads[spec] = of_systems
+        is_yes_or_no = {five[2] for five in fives.values()} <= {0.0, 1.0}
+        if not is_yes_or_no and any(five[0] != five[-1] for five in fives.values()):
+            spreads[spec] = fives
     return spreads
 
 
@@ -160,7 +157,7 @@ TRICKS = ("random-period", "random-the", "replace-longest", "random-period+repla
 
 @dataclass(frozen=True)
 class Alarm:
-    """A reason to distrust a score: a metric, the systems it concerns, and why, in a sentence with its numbers."""
+    """A reason to distrust a score: a metric, the systems it concerns, and a sentence with the numbers."""
 
     metric: str
     systems: tuple[str, ...]
@@ -184,16 +181,14 @@ class _Rule:
         return system >= self.at_least or system > people + self.above_people or system < people - self.below_people
 
 
-@cache
-def _rules() -> tuple[_Rule, ...]:
-    return tuple(_Rule(**rule) for rule in read_shipped(__file__, "findings.toml")["rule"])
+_RULES = tuple(_Rule(**rule) for rule in read_shipped(__file__, "findings.toml")["rule"])
 
 
 def alarms(metrics: Mapping[str, Metric], habits: Sequence[Habit]) -> tuple[Alarm, ...]:
     """Apply the rules to metrics, given by spec, and habits."""
     by_key = {habit.key: habit for habit in habits}
     results = []
-    for spec, rule in product(metrics, _rules()):
+    for spec, rule in product(metrics, _RULES):
         habit = by_key.get(rule.habit)
         if habit is None or metrics[spec].name not in rule.metrics:
             continue
@@ -215,11 +210,12 @@ def from_references(evaluation: Evaluation) -> tuple[Alarm, ...]:
     evalset, shares = evaluation.evalset, {}
     if not evalset.references:
         return ()
+    sources = [source.split() for source in evalset.sources]
+    references = [[text.split() for text in row] for row in evalset.references]
     for system, texts in (evaluation.outputs or {}).items():
-        same = 0
-        for source, references, text in zip(evalset.sources, evalset.references, texts, strict=True):
-            words = text.split()  # a source that is left as it is does not count: people do that, too
-            same += words != source.split() and any(words == reference.split() for reference in references)
+        items = zip(map(str.split, texts), sources, references, strict=True)
+        # An unchanged source does not count, because people leave some as they are, too.
+        same = sum(words != source and words in row for words, source, row in items)
         if same >= max(_FEWEST_EQUAL, _EQUAL * len(evalset)):
             shares[system] = same / len(evalset)
     if not shares:
@@ -280,7 +276,7 @@ def tricks(evaluation: Evaluation, progress: Progress = no_progress) -> Tricks:
 
 
 Span = tuple[int, int]
-# People's operations are counted on one reference an item, by turns, and on at most this many: enough for shares.
+# People's operations are counted on one reference of each item, by turns, and on at most this many items.
 MOST_LABELLED = 500
 
 
@@ -319,12 +315,9 @@ def place_operations(
             groups[system] = tuple(map(place_groups, pairs, evalset.sources, texts))
             shares[system] = _shares(pairs)
             tell(len(pairs))
-    items = [item for item, row in enumerate(evalset.references) if row][:MOST_LABELLED]
-    people: dict[str, float] = {}
-    if items:
-        rows = evalset.references
-        by_turns = [rows[item][item % len(rows[item])] for item in items]
-        people = _shares(labelling.label([evalset.sources[item] for item in items], by_turns))
+    rows = [(item, row) for item, row in enumerate(evalset.references) if row][:MOST_LABELLED]
+    by_turns = [row[item % len(row)] for item, row in rows]
+    people = _shares(labelling.label([evalset.sources[item] for item, _ in rows], by_turns)) if rows else {}
     labels = {label for of_system in (*shares.values(), people) for label in of_system}
     by_label = {operation.label: operation for operation in vocabulary() if operation.label in labels}
     return PlacedOperations(
@@ -347,29 +340,23 @@ def place_groups(pair: Pair, source: str, output: str) -> tuple[PlacedGroup, ...
 
 def _offsets(tokens: Iterable[str], text: str) -> list[Span | None]:
     offsets: list[Span | None] = []
-    at = 0
+    end = 0
     for token in tokens:
-        start = text.find(token, at)
+        start = text.find(token, end)
         # A match far away is another occurrence of the word.
-        if start < 0 or start - at > 40:
-            offsets.append(None)
-            continue
-        at = start + len(token)
-        offsets.append((start, at))
+        is_next = 0 <= start <= end + 40
+        end = start + len(token) if is_next else end
+        offsets.append((start, end) if is_next else None)
     return offsets
 
 
-def _join(places: Sequence[Span | None], tokens: Iterable[int]) -> tuple[Span, ...]:
+def _join(offsets: Sequence[Span | None], tokens: Iterable[int]) -> tuple[Span, ...]:
     """Return the spans of some tokens; neighbours with at most a space between them become one."""
     spans: list[Span] = []
-    for token in sorted(set(tokens)):
-        place = places[token] if token < len(places) else None
-        if place is None:
-            continue
-        if spans and place[0] - spans[-1][1] <= 1:
-            spans[-1] = (spans[-1][0], place[1])
-        else:
-            spans.append(place)
+    for start, end in filter(None, (offsets[token] for token in sorted(set(tokens)) if token < len(offsets))):
+        if spans and start - spans[-1][1] <= 1:
+            start, _ = spans.pop()
+        spans.append((start, end))
     return tuple(spans)
 
 
@@ -404,15 +391,9 @@ def place_links(
 
 
 def _place_links(alignment: Alignment) -> list[PlacedLink]:
-    def edges(sentences: Sequence[PlacedSentence], places: Sequence[int]) -> list[int]:
-        return [edge for place in places for edge in (sentences[place].start, sentences[place].end)]
+    def edges(sentences: Sequence[PlacedSentence], indices: Sequence[int]) -> list[int]:
+        return [edge for index in indices for edge in (sentences[index].start, sentences[index].end)]
 
-    return [
-        (
-            edges(alignment.source, link.source),
-            edges(alignment.output, link.output),
-            OUTCOMES.index(link.happened),
-            int(link.moved),
-        )
-        for link in alignment.links
-    ]
+    spans = [(edges(alignment.source, link.source), edges(alignment.output, link.output)) for link in alignment.links]
+    outcomes = [(OUTCOMES.index(link.happened), int(link.moved)) for link in alignment.links]
+    return [(*span, *outcome) for span, outcome in zip(spans, outcomes, strict=True)]

@@ -25,24 +25,7 @@ from plainly.factcheck.facts import FactChecks, facts
 from plainly.people.correlations import MetricCorrelation, correlate_metrics, score_units, with_texts
 from plainly.people.preferences import Preferences
 from plainly.people.ratings import Judgements
-from plainly.reporting.findings import (
-    Alarm,
-    Five,
-    Habit,
-    LengthScores,
-    PlacedLinks,
-    PlacedOperations,
-    Tricks,
-    alarms,
-    find_undefined,
-    from_references,
-    habits,
-    item_spreads,
-    length_scores,
-    place_links,
-    place_operations,
-    tricks,
-)
+from plainly.reporting import findings
 from plainly.scoring import subsets
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
@@ -65,21 +48,21 @@ class Sentence:
 
 @dataclass(frozen=True, repr=False)
 class Overview:
-    """Scores and the analyses beside them. A part is empty or None if it was impossible or not asked for."""
+    """Scores and the analyses beside them. A part is empty or None if it was impossible or not requested."""
 
     evaluation: Evaluation
     comparisons: Comparisons | None = None
     cautions: tuple[Note, ...] = ()  # what may be wrong with the texts
-    spreads: Mapping[str, Mapping[str, Five]] = field(default_factory=dict)
-    lengths: LengthScores | None = None
-    habits: tuple[Habit, ...] = ()
+    spreads: Mapping[str, Mapping[str, findings.Five]] = field(default_factory=dict)
+    lengths: findings.LengthScores | None = None
+    habits: tuple[findings.Habit, ...] = ()
     split: Mapping[str, Bools] = field(default_factory=dict)
     copied: Mapping[str, Bools] = field(default_factory=dict)
-    operations: PlacedOperations | None = None
+    operations: findings.PlacedOperations | None = None
     facts: FactChecks | None = None
-    links: PlacedLinks | None = None  # between the sentences of documents
-    alarms: tuple[Alarm, ...] = ()
-    tricks: Tricks = field(default_factory=Tricks)
+    links: findings.PlacedLinks | None = None  # between the sentences of documents
+    alarms: tuple[findings.Alarm, ...] = ()
+    tricks: findings.Tricks = field(default_factory=findings.Tricks)
     correlations: tuple[MetricCorrelation, ...] = ()  # of each metric with each dimension of the ratings
     ratings: str = ""  # the name of the ratings
     preferences: Preferences | None = None  # what people preferred, where they ranked
@@ -104,7 +87,9 @@ class Overview:
     @cached_property
     def summary(self) -> list[Sentence]:
         """The findings in sentences, the most important first."""
-        return sentences(self)
+        parts = (_scores, _disagreement, _tradeoff, _habits, _alarms)
+        sentences = (sentence for part in parts for sentence in part(self))
+        return [Sentence(sentence.text.replace(" %", "\u00a0%"), sentence.section) for sentence in sentences]
 
     def metric(self, spec: str) -> Metric:
         return self.evaluation.metrics[spec]
@@ -150,43 +135,41 @@ def overview(
     """Collect all parts of the overview; some need the texts of the evaluation."""
     left_out: list[str] = []
 
-    def attempt(what: str, ask: Callable[[], T]) -> T | None:
+    def attempt(task: str, compute: Callable[[], T]) -> T | None:
         try:
-            return ask()
+            return compute()
         except (PlainlyError, ImportError) as error:
-            left_out.append(f"{what}: {error.args[0] if error.args else error}")
+            left_out.append(f"{task}: {error.args[0] if error.args else error}")
             return None
 
     evalset, outputs = evaluation.evalset, evaluation.outputs or {}
     several = len(evaluation) > 1
     has_texts = bool(outputs) and evalset.has_sources and len(evalset) > 0
-    # The warnings that scores come with, whether or not advice was asked for when they were made.
+    # The warnings about the scores, even if they were made without advice.
     evaluation_with_advice = evaluation if evaluation.advise else replace(evaluation, advise=advise)
     parts: dict[str, Any] = {
         "cautions": tuple(note for note in evaluation_with_advice.remarks if note.kind == "warning"),
-        "spreads": attempt("how scores spread", lambda: item_spreads(evaluation)) or {},
-        "lengths": attempt("scores by length", lambda: length_scores(evaluation)),
+        "spreads": attempt("how scores spread", lambda: findings.item_spreads(evaluation)) or {},
+        "lengths": attempt("scores by length", lambda: findings.length_scores(evaluation)),
     }
     if several and evaluation.n > 1:
         parts["comparisons"] = attempt("comparing systems", lambda: compare(evaluation, tests=(DECIDING,)))
     if has_texts:
-        parts["habits"] = attempt("what systems do", lambda: habits(evalset, outputs)) or ()
-        undefined_scores = attempt("looking for undefined items", lambda: find_undefined(evaluation)) or ()
-        parts["alarms"] = (
-            *from_references(evaluation),
-            *alarms(evaluation.metrics, parts["habits"]),
-            *undefined_scores,
-        )
+        parts["habits"] = attempt("what systems do", lambda: findings.habits(evalset, outputs)) or ()
+        undefined_scores = attempt("looking for undefined items", lambda: findings.find_undefined(evaluation)) or ()
+        of_habits = findings.alarms(evaluation.metrics, parts["habits"])
+        parts["alarms"] = (*findings.from_references(evaluation), *of_habits, *undefined_scores)
         for name, field in (("split", "split"), ("copied", "copy")):  # the items on which each system did it
             parts[name] = subsets.divide(evalset, outputs, field)[0].masks
-        parts["links"] = place_links(evalset, outputs, progress)
+        parts["links"] = findings.place_links(evalset, outputs, progress)
         check = partial(facts, evalset=evalset, outputs=outputs, model=None, progress=progress)
         parts["facts"] = attempt("checking facts", check)
     if has_texts and labeller is not None:
-        place = partial(place_operations, evalset, outputs, labeller=labeller, progress=progress)
-        parts["operations"] = attempt("labelling operations", place)
+        locate = partial(findings.place_operations, evalset, outputs, labeller=labeller, progress=progress)
+        parts["operations"] = attempt("labelling operations", locate)
     if has_texts and several and audit:
-        parts["tricks"] = attempt("trying tricks on the metrics", lambda: tricks(evaluation, progress)) or Tricks()
+        try_tricks = partial(findings.tricks, evaluation, progress)
+        parts["tricks"] = attempt("trying tricks on the metrics", try_tricks) or findings.Tricks()
     if ratings is not None:
         correlate = partial(_correlations, evaluation, ratings, progress)
         parts["cautions"] += tuple(remark for remark in ratings.remarks if remark.kind == "warning")
@@ -198,16 +181,14 @@ def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Prog
     """Correlate each metric with each dimension, over the outputs that were rated."""
     texts = judgements
     if not judgements.outputs:  # ratings without texts: use the outputs of the report
-        outputs = evaluation.outputs or {}
+        evalset, outputs = evaluation.evalset, evaluation.outputs or {}
         systems = [system for system in judgements.systems if system in outputs]
         if not systems:
             raise BadInput(
                 f"{judgements.name} rates {listed(judgements.systems, most=4)}, but no system of the report. "
                 "Name the systems as in the ratings: outputs={'NAME': …}."
             )
-        texts = with_texts(
-            judgements.of_systems(systems), evaluation.evalset, {name: outputs[name] for name in systems}
-        )
+        texts = with_texts(judgements.of_systems(systems), evalset, {name: outputs[name] for name in systems})
     units = next(iter(texts.ratings.values())).units()
     correlations = correlate_metrics(
         texts,
@@ -222,20 +203,13 @@ def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Prog
     return correlations.rows
 
 
-def sentences(overview: Overview) -> list[Sentence]:
-    """Return the summary, the most important sentence first."""
-    parts = (_scores, _disagreement, _tradeoff, _habits, _alarms)
-    summary = [sentence for part in parts for sentence in part(overview)]
-    return [Sentence(sentence.text.replace(" %", "\u00a0%"), sentence.section) for sentence in summary]
-
-
 def lead(summary: list[Sentence]) -> list[Sentence]:
     """Select three sentences: the best system, whether metrics agree on it, and what to distrust; else others."""
-    first: list[Sentence] = []
+    selection: list[Sentence] = []
     for sections in (("scores",), ("tradeoff",), ("tricks", "warnings")):
-        first += [sentence for sentence in summary if sentence.section in sections][:1]
-    more = [sentence for sentence in summary if sentence not in first][: 3 - len(first)]
-    return [sentence for sentence in summary if sentence in first or sentence in more]
+        selection += [sentence for sentence in summary if sentence.section in sections][:1]
+    selection += [sentence for sentence in summary if sentence not in selection][: 3 - len(selection)]
+    return [sentence for sentence in summary if sentence in selection]
 
 
 def scope(overview: Overview) -> str:
@@ -252,14 +226,10 @@ def scope(overview: Overview) -> str:
 def _scores(overview: Overview) -> Iterator[Sentence]:
     if len(overview.systems) == 1:
         system = overview.systems[0]
-        scores = [
-            f"{spec} {_with_interval(overview, system, spec)}"
-            for spec in overview.specs
-            if not math.isnan(overview.value(system, spec))
-        ]
-        yield Sentence(
-            f"{short(system)} scores {listed(scores)}. A single system can only be judged beside another.", "scores"
-        )
+        specs = [spec for spec in overview.specs if not math.isnan(overview.value(system, spec))]
+        scores = listed([f"{spec} {_with_interval(overview, system, spec)}" for spec in specs])
+        text = f"{short(system)} scores {scores}. A single system can only be judged beside another."
+        yield Sentence(text, "scores")
         return
     for spec in overview.specs:
         if overview.metric(spec).better != "neither":
@@ -305,17 +275,15 @@ def _disagreement(overview: Overview) -> Iterator[Sentence]:
     specs = [spec for spec in overview.specs if overview.metric(spec).better != "neither"]
     if len(specs) < 2 or len(overview.systems) < 2:
         return
-    first = {spec: overview.evaluation.ranking(spec)[0] for spec in specs}
-    if len(set(first.values())) > 1:
-        by: dict[str, list[str]] = {}
-        for spec, system in first.items():
-            by.setdefault(system, []).append(spec)
-        leaders = [f"{short(system)} leads by {listed(specs)}" for system, specs in by.items()]
-        yield Sentence(
-            f"The metrics do not agree on who is best: {listed(leaders)}. They measure different things.", "tradeoff"
-        )
+    by_leader: dict[str, list[str]] = {}
+    for spec in specs:
+        by_leader.setdefault(overview.evaluation.ranking(spec)[0], []).append(spec)
+    if len(by_leader) > 1:
+        leaders = listed([f"{short(system)} leads by {listed(specs)}" for system, specs in by_leader.items()])
+        text = f"The metrics do not agree on who is best: {leaders}. They measure different things."
+        yield Sentence(text, "tradeoff")
     else:
-        yield Sentence(f"All {len(specs)} metrics put {short(next(iter(first.values())))} first.", "scores")
+        yield Sentence(f"All {len(specs)} metrics put {short(next(iter(by_leader)))} first.", "scores")
 
 
 def _tradeoff(overview: Overview) -> Iterator[Sentence]:
@@ -323,13 +291,10 @@ def _tradeoff(overview: Overview) -> Iterator[Sentence]:
     if pair is None or len(overview.systems) < 3:
         return
     simplicity, meaning = pair
-    unbeaten = front(overview.evaluation, simplicity, meaning)
+    unbeaten = listed(list(map(short, front(overview.evaluation, simplicity, meaning))))
     if unbeaten:
-        yield Sentence(
-            f"With {simplicity.spec} for simplicity and {meaning.spec} for meaning, no system is better on both than "
-            f"{listed(list(map(short, unbeaten)))}.",
-            "tradeoff",
-        )
+        stand_ins = f"{simplicity} for simplicity and {meaning} for meaning"
+        yield Sentence(f"With {stand_ins}, no system is better on both than {unbeaten}.", "tradeoff")
 
 
 def _habits(overview: Overview) -> Iterator[Sentence]:
@@ -347,7 +312,7 @@ def _habits(overview: Overview) -> Iterator[Sentence]:
         yield Sentence(f"People write {people} of the source's length; systems {_from_to(length)}.", "habits")
 
 
-def _share(habit: Habit, verb: str, verbs: str) -> str:
+def _share(habit: findings.Habit, verb: str, verbs: str) -> str:
     """Say how many sentences are split, or copied, by people and by systems."""
     values = habit.values
     people = "" if math.isnan(habit.people) else f"People {verb} {habit.format(habit.people)} of the sentences; "
@@ -360,7 +325,7 @@ def _share(habit: Habit, verb: str, verbs: str) -> str:
     return f"{who} {habit.format(value)} of the sentences."
 
 
-def _from_to(habit: Habit) -> str:
+def _from_to(habit: findings.Habit) -> str:
     values = habit.values
     low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
     return f"between {habit.format(values[low])} ({short(low)}) and {habit.format(values[high])} ({short(high)})"
@@ -379,37 +344,24 @@ SIMPLICITY = ("cefr", "cefr-published", "sle", "sari", "fkgl", "flesch", "ari", 
 MEANING = ("meaning", "bertscore", "nli", "bleu", "chrf", "tbleu", "levenshtein")
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A metric that stands for simplicity or meaning; ``sign`` is −1 where lower is better."""
-
-    spec: str
-    sign: float
-
-
-def axes(evaluation: Evaluation) -> tuple[Axis, Axis] | None:
+def axes(evaluation: Evaluation) -> tuple[str, str] | None:
     """Return the metrics for simplicity and meaning, if there are both and several systems."""
-    simplicity, meaning = (_first(evaluation, names) for names in (SIMPLICITY, MEANING))
+    by_name: dict[str, str] = {}
+    for spec, metric in evaluation.metrics.items():
+        if metric.better != "neither":  # a level without a target has no better side
+            by_name.setdefault(metric.name, spec)
+    simplicity, meaning = (next((by_name[n] for n in names if n in by_name), "") for names in (SIMPLICITY, MEANING))
     return (simplicity, meaning) if simplicity and meaning and len(evaluation) > 1 else None
 
 
-def front(evaluation: Evaluation, simplicity: Axis, meaning: Axis) -> list[str]:
-    """Return the systems that no other beats on one axis and at least equals on the other."""
-    points = {
-        system: [axis.sign * float(scores[axis.spec]) for axis in (simplicity, meaning)]
-        for system, scores in evaluation.systems.items()
-    }
-    points = {system: point for system, point in points.items() if not any(map(math.isnan, point))}
+def front(evaluation: Evaluation, simplicity: str, meaning: str) -> list[str]:
+    """Return the systems that no other beats on one of two metrics and at least equals on the other."""
+    specs = (simplicity, meaning)
+    signs = np.array([-1.0 if evaluation.metrics[spec].better == "lower" else 1.0 for spec in specs])
+    points = {system: signs * [float(scores[spec]) for spec in specs] for system, scores in evaluation.systems.items()}
     return [
         system
-        for system, (s, m) in points.items()
-        if not any(os >= s and om >= m and (os > s or om > m) for os, om in points.values())
+        for system, point in points.items()
+        if not np.isnan(point).any()
+        and not any((other >= point).all() and (other > point).any() for other in points.values())
     ]
-
-
-def _first(evaluation: Evaluation, names: tuple[str, ...]) -> Axis | None:
-    for name in names:
-        for spec, metric in evaluation.metrics.items():
-            if metric.name == name and metric.better != "neither":  # a level without a target has no better side
-                return Axis(spec, -1.0 if metric.better == "lower" else 1.0)
-    return None

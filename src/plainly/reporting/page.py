@@ -43,14 +43,19 @@ def page(
     for plot in show_panels(panels):
         plots.setdefault(plot["section"], []).append(plot)
     sections = list(_sections(overview, plots))
-    links = [("summary", "Summary"), *([("gate", "Gate")] if gate is not None else []), ("scores", "Scores")]
-    links += [(section["id"], _SECTIONS[section["id"]][0]) for section in sections]
-    links += [("items", "Items"), ("paper", "For a paper")]
-    links += [("warnings", "Warnings")] if overview.cautions or overview.left_out else []
-    links.append(("made", "How made"))
+    links = {
+        "summary": "Summary",
+        **({"gate": "Gate"} if gate is not None else {}),
+        "scores": "Scores",
+        **{section["id"]: _SECTIONS[section["id"]][0] for section in sections},
+        "items": "Items",
+        "paper": "For a paper",
+        **({"warnings": "Warnings"} if overview.cautions or overview.left_out else {}),
+        "made": "How made",
+    }
     # The caption of the first plot is not repeated beside it.
-    over = [plot["caption"] for plot in plots["scores"][:1]]
-    summary = [sentence for sentence in overview.summary if sentence.text not in over]
+    captions = [plot["caption"] for plot in plots["scores"][:1]]
+    summary = [sentence for sentence in overview.summary if sentence.text not in captions]
     # All sentences fit beside a tall picture.
     first = summary if len(overview.systems) > _TALL else lead(summary)
     epoch, zone = os.environ.get("SOURCE_DATE_EPOCH", ""), datetime.UTC
@@ -65,11 +70,11 @@ def page(
             js=safe(js),
             scripts=safe(f"'sha256-{digest}'"),
             here="",
-            navigation=[(f"#{section}", name) for section, name in links],
+            navigation=[(f"#{section}", name) for section, name in links.items()],
             scope=scope(overview),
             lead=first,
             sentences=[sentence for sentence in summary if sentence not in first],
-            linked=dict(links),
+            linked=links,
             plots=plots,
             matrices=matrices(overview),
             gate=gate,
@@ -113,8 +118,8 @@ def _intro(overview: Overview, key: str) -> str:
     if key == "tradeoff" and (pair := axes(overview.evaluation)):
         simplicity, meaning = pair
         return (
-            f"{simplicity.spec} stands for simplicity and {meaning.spec} for meaning; both are stand-ins. Circles on "
-            "the dashed line: no other system is better on both. Triangles: some system is."
+            f"{simplicity} stands for simplicity and {meaning} for meaning; both are stand-ins. Circles on the dashed "
+            "line: no other system is better on both. Triangles: some system is."
         )
     if key == "tricks" and overview.tricks.gains:
         names = dict.fromkeys(gain.attack for gain in overview.tricks.gains)
@@ -143,10 +148,11 @@ def score_table(overview: Overview) -> dict[str, Any]:
     if overview.comparisons is not None:
         deciding = overview.comparisons.deciding.replace("-", " ")
         test = f"beats: by {deciding}, all pairs of a metric corrected together (Holm)"
+    metrics = {spec: overview.metric(spec) for spec in overview.specs}
     outputs = [
         (spec, output)
-        for spec in overview.specs
-        for output in dict.fromkeys((overview.metric(spec).outputs[0], *overview.metric(spec).main_outputs))
+        for spec, metric in metrics.items()
+        for output in dict.fromkeys((metric.outputs[0], *metric.main_outputs))
     ]
     columns = [_column(overview, *output) for output in outputs]
     rows = [
@@ -208,14 +214,14 @@ def matrices(overview: Overview) -> list[dict[str, Any]]:
             cells = []
             for column in comparisons.ranking(spec):
                 mark = "" if column == row else {True: "▲", False: "▽", None: "·"}[others[column]]
-                tip = _pair(overview, spec, row, column) if has_details and column != row else ""
+                tip = _describe_pair(overview, spec, row, column) if has_details and column != row else ""
                 cells.append({"mark": mark, "tip": tip})
             rows.append({"name": label(row), "cells": cells})
         tables.append({"spec": spec, "rows": rows})
     return tables
 
 
-def _pair(overview: Overview, spec: str, row: str, column: str) -> str:
+def _describe_pair(overview: Overview, spec: str, row: str, column: str) -> str:
     assert overview.comparisons is not None
     pair = overview.comparisons.pair(spec, row, column)
     difference = overview.value(row, spec) - overview.value(column, spec)
@@ -224,9 +230,9 @@ def _pair(overview: Overview, spec: str, row: str, column: str) -> str:
     return f"{names}: {number(difference, sign=True, page=True)}, p {p_value(pair.p_claim)} (Holm); {claim}"
 
 
-def environment(what: str) -> Any:
-    """Return the templates; ``what`` is what they write, for the error if Jinja is missing."""
-    with require_package(what, package="jinja2", extra="report"):
+def environment(product: str) -> Any:
+    """Return the templates; ``product`` is what they write, for the error if Jinja is missing."""
+    with require_package(product, package="jinja2", extra="report"):
         import jinja2
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PAGE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
@@ -294,42 +300,42 @@ def _segments(overview: Overview, system: str, spec: str) -> list[float | None]:
 
 def _operations(operations: PlacedOperations, systems: Sequence[str]) -> dict[str, Any]:
     labels = list(operations.labels)
-    number = {label: place for place, label in enumerate(labels)}
 
     def groups(of_item: Sequence[PlacedGroup]) -> list[list[Any]]:
-        return [[number[group.label], _flat(group.source), _flat(group.output)] for group in of_item]
+        return [[labels.index(group.label), _flat(group.source), _flat(group.output)] for group in of_item]
 
     return {
         "labels": [
-            {"label": label, "title": operations.labels[label], "kind": operations.kinds[label]} for label in labels
+            {"label": label, "title": title, "kind": operations.kinds[label]}
+            for label, title in operations.labels.items()
         ],
-        "groups": [[groups(of_item) for of_item in operations.groups[system]] for system in systems],
+        "groups": [list(map(groups, operations.groups[system])) for system in systems],
     }
 
 
 # A finding is marked like an operation of that kind, so that a colour has one meaning.
-_MARKED = {"changed": "replace", "flipped": "other", "added": "add", "lost": "delete"}
+_EFFECT_KINDS = {"changed": "replace", "flipped": "other", "added": "add", "lost": "delete"}
 
 
 def _facts(checks: FactChecks, systems: Sequence[str]) -> dict[str, Any]:
-    number = {effect: place for place, effect in enumerate(_MARKED)}
+    effects = list(_EFFECT_KINDS)
 
     def findings(pair: PairCheck) -> list[list[Any]]:
         return [
-            [number[finding.effect], _flat(finding.source), _flat(finding.output), finding.message]
+            [effects.index(finding.effect), _flat(finding.source), _flat(finding.output), finding.message]
             for finding in pair.findings
-            if finding.effect in number and finding.sure >= checks.least
+            if finding.effect in effects and finding.sure >= checks.least
         ]
 
     return {
-        "labels": [{"label": effect, "title": effect, "kind": kind} for effect, kind in _MARKED.items()],
-        "findings": [[findings(pair) for pair in checks.by_system[system]] for system in systems],
+        "labels": [{"label": effect, "title": effect, "kind": kind} for effect, kind in _EFFECT_KINDS.items()],
+        "findings": [list(map(findings, checks.by_system[system])) for system in systems],
         "wrong": [_bits(not pair.faithful for pair in checks.by_system[system]) for system in systems],
     }
 
 
-def _flat(places: Sequence[tuple[int, int]]) -> list[int]:
-    return [edge for place in places for edge in place]
+def _flat(spans: Sequence[tuple[int, int]]) -> list[int]:
+    return [edge for span in spans for edge in span]
 
 
 def _bits(values: Iterable[Any]) -> str:

@@ -27,29 +27,18 @@ def table(overview: Overview, form: str) -> str:
         records = wide(overview.evaluation.records())  # as --csv: one row per system
         names = list(dict.fromkeys(name for record in records for name in record))
         return tables.format_csv(names, [[record.get(name) for name in names] for record in records])
-    text = tables.RENDERERS[form](_grid(overview, form))
-    for mark, code in _MARKS[form].items():
-        text = text.replace(mark, code)
-    if form == "latex":
-        text += f"\n% {_note(overview)}\n% Needs \\usepackage{{booktabs}}."
-    else:
-        text += f"\n\n{_note(overview)}"
-    return text
-
-
-def _grid(overview: Overview, form: str) -> Table:
-    arrows = {"higher": "↑", "lower": "↓", "neither": ""}
-    if form == "latex":
-        arrows = {"higher": "(higher)", "lower": "(lower)", "neither": ""}
-    header = ("System", *(f"{spec} {arrows[overview.metric(spec).better]}".strip() for spec in overview.specs))
+    specs, is_latex = overview.specs, form == "latex"
+    sides = {"higher": "(higher)", "lower": "(lower)"} if is_latex else {"higher": "↑", "lower": "↓"}
+    header = ("System", *(f"{spec} {sides.get(overview.metric(spec).better, '')}".strip() for spec in specs))
     rows = tuple(
-        (
-            re.sub("[\ue000-\ue002]", "", label(system)),
-            *(_cell(overview, system, spec, form) for spec in overview.specs),
-        )
+        (re.sub("[\ue000-\ue002]", "", label(system)), *(_cell(overview, system, spec, form) for spec in specs))
         for system in overview.systems
     )
-    return Table(header, rows)
+    text = tables.RENDERERS[form](Table(header, rows))
+    for mark, code in _MARKS[form].items():
+        text = text.replace(mark, code)
+    note = _note(overview)
+    return text + (f"\n% {note}\n% Needs \\usepackage{{booktabs}}." if is_latex else f"\n\n{note}")
 
 
 def _cell(overview: Overview, system: str, spec: str, form: str) -> str:
@@ -98,7 +87,7 @@ def bibtex(overview: Overview) -> str:
         f"  author = {{{{The plainly authors}}}}, version = {{{plainly.__version__}}}}}"
     )
     entries: dict[str, str] = {"plainly": own}
-    entries |= {f"data{place}": text for place, text in enumerate(_data(overview))}
+    entries |= {f"data{index}": text for index, text in enumerate(_data(overview))}
     for spec in overview.specs:
         about = evidence(overview.metric(spec))
         keys = [paper.key for paper in (*about.cite, *about.after)]

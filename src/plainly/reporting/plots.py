@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from plainly.auditing.attacks import ATTACKS
 from plainly.auditing.verdicts import Effect
@@ -48,13 +49,10 @@ def _score_row(overview: Overview, spec: str, system: str) -> Strip:
     kind = overview.standing(spec, system) or ("other" if len(overview.systems) > 1 else "plain")
     details = [f"{spec} {interval(value, low, high, page=True)}", _WORDS.get(kind, "")]
     if overview.comparisons is not None and overview.metric(spec).better != "neither":
-        beaten = [other for other in overview.systems if overview.comparisons.beats(spec, system, other)]
-        details.append(
-            f"beats {listed([short(other) for other in beaten], most=5)}" if beaten else "beats no other system"
-        )
-    details += [
-        f"{other} {number(overview.value(system, other), page=True)}" for other in overview.specs if other != spec
-    ]
+        beaten = [short(other) for other in overview.systems if overview.comparisons.beats(spec, system, other)]
+        details.append(f"beats {listed(beaten, most=5) or 'no other system'}")
+    others = (other for other in overview.specs if other != spec)
+    details += [f"{other} {number(overview.value(system, other), page=True)}" for other in others]
     text = "; ".join(filter(None, details))
     return Strip(label(system), value, low, high, kind=kind, details=text, system=overview.systems.index(system))
 
@@ -63,11 +61,8 @@ def _cluster_ends(overview: Overview, spec: str, ranking: Sequence[str]) -> froz
     """Return the ranks at which a cluster ends: every system above beats every system below."""
     if overview.comparisons is None:
         return frozenset()
-    ends, at = set(), 0
-    for cluster in overview.comparisons.clusters(spec):
-        at += sum(system in ranking for system in cluster)
-        ends.add(at)
-    return frozenset(ends - {0, len(ranking)})
+    sizes = (sum(system in ranking for system in cluster) for cluster in overview.comparisons.clusters(spec))
+    return frozenset(accumulate(sizes)) - {0, len(ranking)}
 
 
 def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
@@ -79,28 +74,28 @@ def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
     unbeaten = sorted(front(overview.evaluation, simplicity, meaning))
     points: dict[str, tuple[float, float]] = {}
     series = []
-    for place, system in enumerate(overview.systems):
-        x, y = overview.value(system, meaning.spec), overview.value(system, simplicity.spec)
+    for index, system in enumerate(overview.systems):
+        x, y = overview.value(system, meaning), overview.value(system, simplicity)
         if not math.isnan(x + y):
             points[system] = (x, y)
-            shape, details = "right", "some system is better on both"
-            if system in unbeaten:
-                shape, details = "circle", "no system is better on both"
-            scores = f"{simplicity.spec} {number(y, page=True)}; {meaning.spec} {number(x, page=True)}"
-            series.append(Series(label(system), [(x, y)], place, (f"{scores}; {details}",), shape))
+            shape, quantifier = ("circle", "no") if system in unbeaten else ("right", "some")
+            scores = f"{simplicity} {number(y, page=True)}; {meaning} {number(x, page=True)}"
+            tip = f"{scores}; {quantifier} system is better on both"
+            series.append(Series(label(system), [(x, y)], index, (tip,), shape))
     if len(series) < 2:
         return
+    is_inverted = overview.metric(simplicity).better == "lower"
     figure = Plane(
         tuple(series),
-        f"meaning: {meaning.spec} →",
-        f"simplicity: {simplicity.spec} {'→' if simplicity.sign > 0 else '(lower is better)'}",
+        f"meaning: {meaning} →",
+        f"simplicity: {simplicity} {'(lower is better)' if is_inverted else '→'}",
         line=sorted(points[system] for system in unbeaten),
         has_names=True,
-        is_inverted=simplicity.sign < 0,
+        is_inverted=is_inverted,
         opens={},
     )
     caption = f"No system is better on both than {listed([short(system) for system in unbeaten])}."
-    yield Panel("tradeoff", "tradeoff", f"{simplicity.spec} against {meaning.spec}", caption, figure)
+    yield Panel("tradeoff", "tradeoff", f"{simplicity} against {meaning}", caption, figure)
 
 
 def spread_plots(overview: Overview) -> Iterator[Panel]:
@@ -113,8 +108,8 @@ def spread_plots(overview: Overview) -> Iterator[Panel]:
         for system, (lowest, low, middle, high, highest) in of_systems.items():
             details = f"median {number(middle, page=True)}; half of the items {_from_to(low, high)}"
             details += f"; nine tenths {_from_to(lowest, highest)}"
-            place, text = overview.systems.index(system), number(middle, 1 if abs(middle) >= 10 else 2, page=True)
-            rows.append(Strip(label(system), middle, lowest, highest, (low, high), "other", details, place, label=text))
+            index, text = overview.systems.index(system), number(middle, 1 if abs(middle) >= 10 else 2, page=True)
+            rows.append(Strip(label(system), middle, lowest, highest, (low, high), "other", details, index, label=text))
         medians = [row.value for row in rows]
         opens: Opens = {"metric": metric, "order": _worst_first(overview, spec)}
         yield Panel(
@@ -143,10 +138,10 @@ def length_plots(overview: Overview) -> Iterator[Panel]:
         focus = ranking[: _FOCUS - 1] + ranking[-1:] if len(ranking) > _FOCUS else ranking
         lines = []
         for system in ranking:
-            place, values = overview.systems.index(system), of_systems[system]
+            index, values = overview.systems.index(system), of_systems[system]
             tips = tuple(f"{name} words: {number(value, page=True)}" for name, value in zip(bins, values, strict=True))
             points = [(float(x), y) for x, y in enumerate(values)]
-            lines.append(Series(label(system), points, place if system in focus else None, tips))
+            lines.append(Series(label(system), points, index if system in focus else None, tips))
         others = len(ranking) - len(focus)
         yield Panel(
             f"length-{slug(spec)}",
@@ -166,8 +161,8 @@ def habit_plots(overview: Overview) -> Iterator[Panel]:
         people = "" if math.isnan(habit.people) else f"; people {habit.format(habit.people)}"
         rows = []
         for system, value in sorted(habit.values.items(), key=lambda pair: -pair[1]):
-            place, text = overview.systems.index(system), habit.format(value)
-            rows.append(Strip(label(system), value, details=f"{text}{people}", system=place, label=text))
+            index, text = overview.systems.index(system), habit.format(value)
+            rows.append(Strip(label(system), value, details=f"{text}{people}", system=index, label=text))
         opens = {"filter": habit.key} if habit.key in ("split", "copied") else {}
         figure = Strips(
             tuple(rows), habit.unit, share=habit.is_share, line=habit.people, band=habit.people_range, opens=opens
@@ -239,8 +234,8 @@ def correlation_plots(overview: Overview) -> Iterator[Panel]:
         rows = [row for row in finite if row.dimension == dimension]
         strips = []
         for row in rows:
-            value, low, high = row.estimate.value, row.estimate.low, row.estimate.high
-            strips.append(Strip(row.metric, value, low, high, details=interval(value, low, high, page=True)))
+            ends = (row.estimate.value, row.estimate.low, row.estimate.high)
+            strips.append(Strip(row.metric, *ends, details=interval(*ends, page=True)))
         strongest = max(strips, key=lambda strip: strip.value)
         yield Panel(
             f"ratings-{slug(dimension)}",

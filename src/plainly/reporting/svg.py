@@ -125,7 +125,7 @@ class Drawing:
         """Return the drawing as HTML, as wide as its place on the page; ``label`` is for screen readers."""
         style = f"margin:{self.top:g}px {self.right:g}px {self.bottom:g}px {self.left:g}px;"
         style += f"width:calc(100% - {self.left + self.right:g}px);min-width:{self.least:g}px;"
-        style += f"height:{self.height:g}px" if self.kind != "scatter" else ""  # the style sheet says how high
+        style += f"height:{self.height:g}px" if self.kind != "scatter" else ""  # that height is in the style sheet
         content = element("svg", self.body, class_=f"figure {self.kind}", role=self.role, aria_label=label, style=style)
         if self.least:
             content = element("div", content, class_="scroll", tabindex=0, role="region", aria_label=label)

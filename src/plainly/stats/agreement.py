@@ -1,17 +1,16 @@
 """Agreement between raters: kappa, Krippendorff's alpha, intraclass correlation; and which raters are outliers.
 
 Ratings are a matrix, a row for each rated unit and a column for each rater, with NaN (None in a matrix of labels)
-where a rater did not rate. One idea carries all of the chance-corrected coefficients: a disagreement is a squared
-distance between features of two ratings,
+where a rater did not rate. All chance-corrected coefficients follow from one idea: a disagreement is a squared distance
+between features of two ratings,
 
     nominal    ½ Σ over categories (1[x = c] − 1[y = c])²            different or not
     linear     Σ over thresholds gap (1[x ≤ t] − 1[y ≤ t])²          |x − y|
     quadratic  (x − y)²
     ordinal    (rank x − rank y)², ranks among all ratings, ties shared
 
-so a coefficient needs only sums of features over units. Those sums are a table of rows that add up and one formula,
-as a metric's are, and the bootstrap of a coefficient is the bootstrap of a metric. A coefficient that is undefined
-(no variation, no unit with two ratings) is NaN, never 0.
+so a coefficient is a formula over sums of features, as a metric is a formula over sums of rows, and both have the same
+bootstrap. An undefined coefficient (no variation, no unit with two ratings) is NaN, never 0.
 """
 
 from __future__ import annotations
@@ -133,11 +132,8 @@ def _rows(
     values: Floats, rated: npt.NDArray[np.bool_], distance: Distance, sums: Callable[[Floats], list[Floats]]
 ) -> tuple[Floats, Floats]:
     """Return the sums of each feature side by side, a row for each unit; and the weight of each feature."""
-    blocks, gaps = [], []
-    for feature, gap in _features(values, rated, distance):
-        blocks.append(np.stack(sums(feature), axis=1))
-        gaps.append(gap)
-    return np.concatenate(blocks, axis=1), np.array(gaps)
+    features, gaps = zip(*_features(values, rated, distance), strict=True)
+    return np.concatenate([np.stack(sums(feature), axis=1) for feature in features], axis=1), np.array(gaps)
 
 
 def fleiss(ratings: npt.ArrayLike, *, weights: Distance = "nominal") -> Coefficient:
@@ -214,7 +210,7 @@ def icc(ratings: npt.ArrayLike, *, model: IccModel = "random", average: bool = F
 
 def _one_way(values: Floats, rated: npt.NDArray[np.bool_], *, average: bool) -> Coefficient:
     has_rating = np.asarray(rated.any(axis=1))
-    centred = np.where(rated, _centre(values, rated), 0.0)[has_rating]
+    centred = _centre(values, rated)[has_rating]
     k, sums = rated[has_rating].sum(axis=1), centred.sum(axis=1)
     rows = np.stack([np.ones(len(k)), k, k**2, sums, sums**2 / k, (centred**2).sum(axis=1)], axis=1)
 
@@ -287,14 +283,13 @@ def _features(values: Floats, rated: npt.NDArray[np.bool_], distance: Distance) 
     if distance not in get_args(Distance):
         raise BadInput(f"Weights are {', '.join(get_args(Distance))}; not {distance!r}.")
     if distance == "quadratic":
-        yield np.where(rated, _centre(values, rated), 0.0), 1.0
+        yield _centre(values, rated), 1.0
         return
-    points, place = np.unique(values[rated], return_inverse=True)
+    points, index, counts = np.unique(values[rated], return_inverse=True, return_counts=True)
     if distance == "ordinal":
-        counts = np.bincount(place, minlength=len(points))
         ranks = np.zeros(values.shape)
         middle = np.cumsum(counts) - (counts + 1) / 2
-        ranks[rated] = (middle - middle[len(middle) // 2] if len(middle) else middle)[place]
+        ranks[rated] = (middle - middle[len(middle) // 2] if len(middle) else middle)[index]
         yield ranks, 1.0
         return
     if len(points) > _MOST_FEATURES:
@@ -310,8 +305,8 @@ def _features(values: Floats, rated: npt.NDArray[np.bool_], distance: Distance) 
 
 
 def _centre(values: Floats, rated: npt.NDArray[np.bool_]) -> Floats:
-    """Subtract the median: distances stay, sums of squares keep their digits, and constant ratings are exactly 0."""
-    return values - np.median(values[rated]) if rated.any() else values
+    """Subtract the median: distances stay, sums of squares keep their digits, constants and gaps are exactly 0."""
+    return np.where(rated, values - np.median(values[rated]), 0.0) if rated.any() else np.zeros(values.shape)
 
 
 # A robust z-score beyond which a rater's agreement with the others is called outlying (Iglewicz and Hoaglin 1993).
@@ -345,16 +340,15 @@ class Rater:
 def reliability(ratings: npt.ArrayLike, names: Sequence[str] | None = None) -> list[Rater]:
     """Describe every rater of a matrix of units × raters, most reliable first."""
     values, rated = encode_ratings(ratings, numbers=True)
-    labels = tuple(names) if names is not None else tuple(str(at + 1) for at in range(values.shape[1]))
+    labels = names if names is not None else [str(number) for number in range(1, values.shape[1] + 1)]
     count, total = rated.sum(axis=1), np.where(rated, values, 0.0).sum(axis=1)
     raters = []
-    for at, name in enumerate(labels):
-        shared = rated[:, at] & (count > 1)
-        own = values[shared, at]
-        rater = _compare_with_others(name, values[rated[:, at], at], own, (total[shared] - own) / (count[shared] - 1))
-        everyone_else = np.delete(values, at, axis=1)
-        without = krippendorff(everyone_else).value if everyone_else.shape[1] > 1 else math.nan
-        raters.append(replace(rater, alpha_without=without))
+    for column, name in enumerate(labels):
+        shared = rated[:, column] & (count > 1)
+        own, others = values[shared, column], np.delete(values, column, axis=1)
+        means = (total[shared] - own) / (count[shared] - 1)
+        rater = _compare_with_others(name, values[rated[:, column], column], own, means)
+        raters.append(replace(rater, alpha_without=krippendorff(others).value))
     return sorted(
         _mark_outliers(raters), key=lambda rater: 2.0 if math.isnan(rater.correlation) else -rater.correlation
     )
@@ -374,10 +368,7 @@ def _compare_with_others(name: str, values: Floats, own: Floats, others: Floats)
 def _mark_outliers(raters: Sequence[Rater]) -> list[Rater]:
     agreement = _robust_z(np.array([rater.correlation for rater in raters]))
     distance = _robust_z(np.array([rater.distance for rater in raters]))
-    return [
-        replace(rater, outlying=_reason(rater, float(agreement[at]), float(distance[at])))
-        for at, rater in enumerate(raters)
-    ]
+    return [replace(rater, outlying=_reason(rater, *z)) for rater, *z in zip(raters, agreement, distance, strict=True)]
 
 
 def _reason(rater: Rater, agreement: float, distance: float) -> str:
@@ -402,8 +393,7 @@ def _robust_z(values: Floats) -> Floats:
     middle = np.median(defined) if len(defined) else np.nan
     spread = np.median(np.abs(defined - middle)) if len(defined) >= FEWEST_RATERS else 0.0
     # .6745 makes the median deviation of a normal distribution its standard deviation.
-    scores: Floats = 0.6745 * (values - middle) / spread if spread > 1e-12 else np.full(len(values), np.nan)
-    return scores
+    return np.asarray(0.6745 * (values - middle) / spread if spread > 1e-12 else np.full(len(values), np.nan))
 
 
 @dataclass(frozen=True)

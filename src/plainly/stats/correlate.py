@@ -5,20 +5,22 @@ needs sums of the ranks that the drawn sample has (ties share a rank), and Kenda
 All three are exact for the drawn sample, so that a draw equals what the statistic gives for the drawn units.
 Undefined (a constant, fewer than two units) is NaN, never 0.
 
-Pairwise accuracy answers a related question: of all pairs of outputs, how many does the metric order as people do, ties
-included? Kendall's tau punishes a metric that can tie where people tie. Following Deutsch, Foster and Freitag (2023,
-"Ties Matter"), a pair counts as right when both order it the same way or both call it a tie, and a metric that never
-ties gets the threshold below which its differences count as ties that suits it best (tie calibration).
+Pairwise accuracy is the share of pairs of outputs that the metric orders as people do. Kendall's tau penalises a metric
+that ties where people tie. Here, following Deutsch, Foster and Freitag (2023, "Ties Matter"), a pair counts as right
+when both order it the same way or both tie, and differences of scores below the threshold that suits the metric best
+count as ties (tie calibration).
 
-Whether one metric correlates better with people than another is a question about two correlations with the same
-ratings on the same outputs. They depend on each other, so the tests at the end of this module take that into account.
+Correlations of two metrics with the same ratings depend on each other. The tests at the end of this module, of which
+metric correlates better, take that into account.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress
+from itertools import permutations as all_orders
+from math import factorial
 from typing import Literal, get_args
 
 import numpy as np
@@ -81,7 +83,7 @@ def p_value(
 
 
 def t_test(correlation: float, *, df: int, alternative: Alternative = "two-sided") -> float:
-    """Return the p-value of a correlation with ``df`` degrees of freedom: n − 2, less one for each fixed variable."""
+    """Return the p-value of a correlation with ``df`` degrees of freedom: n − 2, less one for each control variable."""
     from scipy.special import stdtr
 
     if df < 1 or np.isnan(correlation):
@@ -103,9 +105,8 @@ def correlate(
 ) -> Correlation:
     """Return the correlation with a bootstrap interval. Whole ``groups`` are drawn: all outputs of one source."""
     left, right, usable = _pairs(x, y)
-    names = None if groups is None else tuple(compress(groups, usable))
+    names, unit = (None, "units") if groups is None else (tuple(compress(groups, usable)), "groups")
     values = weighted_correlation(left, right, draw_weights(len(left), groups=names, sampling=sampling), kind=kind)
-    unit = "units" if groups is None else "groups"
     value = correlation(left, right, kind=kind)
     estimate = percentile_interval(value, values, sampling=sampling, n=len(left), unit=unit)
     return Correlation(estimate, p_value(left, right, kind=kind), drawn_p_value(values))
@@ -124,8 +125,8 @@ def draw_weights(n: int, *, groups: Sequence[str] | None = None, sampling: Sampl
     """Return bootstrap weights (resamples, n); units of a group are drawn together. Without sampling there are none."""
     if sampling is None or not n:
         return np.empty((0, n))
-    together = None if groups is None else tuple(groups)
-    return Resampler(n=n, resamples=sampling.resamples, seed=sampling.seed, groups=together).item_weights()
+    names = None if groups is None else tuple(groups)
+    return Resampler(n=n, resamples=sampling.resamples, seed=sampling.seed, groups=names).item_weights()
 
 
 def percentile_interval(value: float, values: Floats, *, sampling: Sampling | None, n: int, unit: str) -> Estimate:
@@ -133,8 +134,8 @@ def percentile_interval(value: float, values: Floats, *, sampling: Sampling | No
     settings = sampling or Sampling()
     defined = values[~np.isnan(values)]
     low, high = middle_interval(defined if not np.isnan(value) else defined[:0], settings)
-    lost = f", {len(values) - len(defined)} undefined" if len(defined) < len(values) else ""
-    method = f"bootstrap-percentile over {unit}, {len(values)} draws{lost}"
+    undefined = f", {len(values) - len(defined)} undefined" if len(defined) < len(values) else ""
+    method = f"bootstrap-percentile over {unit}, {len(values)} draws{undefined}"
     return Estimate(value, low, high, settings.level, n, method)
 
 
@@ -160,18 +161,25 @@ def permutation_p_value(x: Floats, y: Floats, *, kind: Kind, permutations: int, 
 
     It assumes nothing about the distribution, only that each unit could have had any of the values.
     """
-    from itertools import permutations as orders
-    from math import factorial
-
     left, right, _ = _pairs(x, y)
-    value, n = correlation(left, right, kind=kind), len(left)
-    if np.isnan(value):
+    n = len(left)
+    if np.isnan(correlation(left, right, kind=kind)):
         return float("nan")
     exact = n < 13 and factorial(n) <= permutations
     in_order = np.tile(np.arange(n), (1 if exact else permutations, 1))
-    order = np.array(list(orders(range(n)))) if exact else rng.permuted(in_order, axis=1)
-    extreme = int(np.sum(np.abs(rowwise(right[order], left, kind=kind)) >= abs(value) - 1e-12))
-    return extreme / len(order) if exact else (1 + extreme) / (1 + permutations)
+    orders = np.array(list(all_orders(range(n)))) if exact else rng.permuted(in_order, axis=1)
+    # Another order changes neither means nor spreads, so that comparing products is comparing correlations.
+    if kind == "kendall":
+        left, right = (np.sign(values[:, None] - values) for values in (left, right))
+        products = np.array([(left * right[order][:, order]).sum() for order in orders])
+    else:
+        if kind == "spearman":
+            left, right = (weighted_ranks(values, np.ones((1, n)))[0] for values in (left, right))
+        left, right = left - left.mean(), right - right.mean()
+        products = right[orders] @ left
+    rounding = 1e-12 * np.linalg.norm(left) * np.linalg.norm(right)
+    extreme = int(np.sum(np.abs(products) >= abs((left * right).sum()) - rounding))
+    return extreme / len(orders) if exact else (1 + extreme) / (1 + permutations)
 
 
 def weighted_correlation(x: Floats, y: Floats, weights: Floats, *, kind: Kind = "pearson") -> Floats:
@@ -191,8 +199,8 @@ def weighted_correlation(x: Floats, y: Floats, weights: Floats, *, kind: Kind = 
 
 def weighted_ranks(values: Floats, weights: Floats) -> Floats:
     """Return the rank of each value in the sample of each row of weights, (draws, n); ties share their mean."""
-    counts, place = _tied_weights(values, weights)
-    return np.asarray(np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, place]
+    counts, index = _tied_weights(values, weights)
+    return np.asarray(np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, index]
 
 
 def partial(x: npt.ArrayLike, y: npt.ArrayLike, fixed: npt.ArrayLike, *, weights: Floats | None = None) -> Floats:
@@ -219,44 +227,15 @@ def partial(x: npt.ArrayLike, y: npt.ArrayLike, fixed: npt.ArrayLike, *, weights
     return np.where(usable, ratio(left[:, 0, 1], np.sqrt(np.abs(left[:, 0, 0] * left[:, 1, 1]))), np.nan)
 
 
-def rowwise(x: Floats, y: Floats, *, kind: Kind = "pearson") -> Floats:
-    """Return the correlation of each row of x with the same row of y (or with y, if that is one list)."""
-    y = np.broadcast_to(y, x.shape)
-    if kind == "kendall":
-        left, right = np.triu_indices(x.shape[1], 1)
-        taus = np.empty(len(x))
-        step = max(1, _BLOCK // max(1, len(left)))
-        for start in range(0, len(x), step):
-            part = slice(start, start + step)
-            order_x = np.sign(x[part][:, left] - x[part][:, right])
-            order_y = np.sign(y[part][:, left] - y[part][:, right])
-            untied = np.sqrt((order_x**2).sum(axis=1)) * np.sqrt((order_y**2).sum(axis=1))
-            taus[part] = ratio((order_x * order_y).sum(axis=1), untied)
-        return taus
-    if kind == "spearman":
-        from scipy.stats import rankdata
-
-        undefined = np.isnan(x + y).any(axis=1, keepdims=True)
-        x = np.where(undefined, np.nan, rankdata(x, axis=1))
-        y = np.where(undefined, np.nan, rankdata(y, axis=1))
-    # Subtract the first column before the mean: a constant row is then exactly 0, not rounding noise.
-    x, y = x - x[:, :1], y - y[:, :1]
-    x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
-    spread = np.sqrt((x**2).sum(axis=1)) * np.sqrt((y**2).sum(axis=1))
-    return np.clip(ratio((x * y).sum(axis=1), spread), -1.0, 1.0)
-
-
 def _weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
     total = weights.sum(axis=1)
     if x.ndim == 1:
         x, y = x - np.median(x), y - np.median(y)
-        spread = np.stack([x, y, x * x, y * y, x * y], axis=1)
-        sx, sy, sxx, syy, sxy = (weights @ spread).T
+        sx, sy, sxx, syy, sxy = (weights @ np.stack([x, y, x * x, y * y, x * y], axis=1)).T
     else:
         x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
-        sx, sy = (weights * x).sum(axis=1), (weights * y).sum(axis=1)
-        sxx, syy = (weights * x * x).sum(axis=1), (weights * y * y).sum(axis=1)
-        sxy = (weights * x * y).sum(axis=1)
+        wx, wy = weights * x, weights * y
+        sx, sy, sxx, syy, sxy = (part.sum(axis=1) for part in (wx, wy, wx * x, wy * y, wx * y))
     vx, vy = sxx - ratio(sx * sx, total), syy - ratio(sy * sy, total)
     # Rounding leaves a trace of variance in a constant, which is tiny relative to the squares.
     flat = (vx <= 1e-13 * sxx) | (vy <= 1e-13 * syy)
@@ -279,11 +258,11 @@ def _weighted_tau(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 
 def _tied_weights(values: Floats, weights: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
-    """Return the weight of each distinct value, in ascending order, for each row of weights; and each value's place."""
-    _, place = np.unique(values, return_inverse=True)
-    order = np.argsort(place, kind="stable")
-    starts = np.flatnonzero(np.diff(place[order], prepend=-1))
-    return np.add.reduceat(weights[:, order], starts, axis=1), place
+    """Return the weight of each distinct value, in ascending order, for each row of weights; and each value's index."""
+    _, index = np.unique(values, return_inverse=True)
+    order = np.argsort(index, kind="stable")
+    starts = np.flatnonzero(np.diff(index[order], prepend=-1))
+    return np.add.reduceat(weights[:, order], starts, axis=1), index
 
 
 def _pairs(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
@@ -359,7 +338,7 @@ def _calibrate(apart: Floats, truth: Floats, order: Floats, share: Floats) -> fl
 
 
 def _pairs_within(names: Ints) -> Ints:
-    """Return the places of both members of every pair within a group: (2, pairs)."""
+    """Return the indices of both members of every pair within a group: (2, pairs)."""
     sizes = np.bincount(names)
     total = int((sizes * (sizes - 1) // 2).sum())
     if total > _MOST_PAIRS:
@@ -392,11 +371,6 @@ class CorrelationDifference:
     @property
     def difference(self) -> float:
         return self.first - self.second
-
-    @property
-    def without_p_value(self) -> CorrelationDifference:
-        """The same without a p-value, where there are too few units for one."""
-        return replace(self, p_value=float("nan"))
 
 
 def williams_test(human: Floats, first: Floats, second: Floats) -> CorrelationDifference:

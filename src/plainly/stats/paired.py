@@ -9,7 +9,6 @@ most pairs do not need them; ``docs/statistics.md`` explains what they get and w
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -27,8 +26,8 @@ def bootstrap_p(differences: Floats, observed: float, *, size: float = 1.0) -> f
     """
     distances = np.abs(differences)
     with np.errstate(invalid="ignore"):
-        centred = distances - np.nanmean(distances) if np.isfinite(distances).any() else distances
-    return share_as_extreme(centred, abs(observed), size)
+        mean = np.nanmean(distances) if np.isfinite(distances).any() else 0.0
+        return share_as_extreme(distances - mean, abs(observed), size)
 
 
 def two_sided_bootstrap_p(differences: Floats, observed: float, *, size: float = 1.0) -> float:
@@ -94,18 +93,12 @@ def detectable_difference(
 
     Holm's correction is as strict as Bonferroni's for the first claim. Student's t, since the spread is estimated.
     """
-    if units < 2 or not np.isfinite(standard_error):
-        return float("nan")
-    return _detectable_errors(units, level, family, power) * standard_error
-
-
-@lru_cache
-def _detectable_errors(units: int, level: float, family: int, power: float) -> float:
-    """Return the smallest detectable difference in standard errors."""
     from scipy.special import stdtrit
 
+    if units < 2 or not np.isfinite(standard_error):
+        return float("nan")
     tail = (1 - level) / (2 * max(family, 1))
-    return float(stdtrit(units - 1, 1 - tail) + stdtrit(units - 1, power))
+    return float(stdtrit(units - 1, 1 - tail) + stdtrit(units - 1, power)) * standard_error
 
 
 def clusters(order: Sequence[str], beats: Callable[[str, str], bool]) -> list[list[str]]:
@@ -164,26 +157,26 @@ class Swaps:
         heads = weighted_sums(units, lambda many: self._coins(many, self.trials, chunk_size(many)))
         totals = np.stack([table.sum(axis=0) for table in units])
         values = score(totals)[..., 0]
-        p_values, close = [], {}
-        for place, (b, s) in enumerate(pairs):
+        p_values, close, most = [], {}, FEW / (self.trials + 1)
+        for index, (b, s) in enumerate(pairs):
             ahead = heads[b] - heads[s]
             differences = score(totals[s] + ahead)[..., 0] - score(totals[b] - ahead)[..., 0]
             observed, size = abs(float(values[s] - values[b])), float(np.abs(values[[b, s]]).max())
             p_values.append(share_as_extreme(np.abs(differences), observed, size))
-            if self.further is not None and p_values[place] <= FEW / (self.trials + 1):
-                close[place] = _ClosePair(score, units[b], units[s], observed - ROUNDING * size)
-        if self.further is not None:
-            for place, p_value in zip(close, self._try_further(list(close.values()), self.further), strict=True):
-                p_values[place] = min(FEW / (self.trials + 1), p_value)
+            if self.further is not None and p_values[index] <= most:
+                close[index] = _ClosePair(score, units[b], units[s], observed - ROUNDING * size)
+        for index, p_value in zip(close, self._try_further(list(close.values())), strict=True):
+            p_values[index] = min(most, p_value)
         return p_values
 
-    def _try_further(self, pairs: Sequence["_ClosePair"], trials: int) -> list[float]:
-        """Return p-values from ``trials`` trials; only trials that can reach the observed difference are scored.
+    def _try_further(self, pairs: Sequence["_ClosePair"]) -> list[float]:
+        """Return p-values from ``further`` trials; only trials that can reach the observed difference are scored.
 
         A trial is first judged by the linear part of the difference, with the slope in the middle of both systems'
         totals, which swaps do not move: a sum of fixed numbers with random signs. A randomisation test is exact for any
         order of the trials; in this one, those whose linear part is far from zero come first, by their scores.
         """
+        trials = self.further or 0
         smallest = 1 / (trials + 1)
         undecided = [pair for pair in pairs if pair.distance >= _FAR and _bound(pair.distance) > _SURE * smallest]
         if undecided:

@@ -41,33 +41,28 @@ class Preference:
 
 def preferences(comparisons: Sequence[Meeting], *, sampling: Sampling = Sampling()) -> list[Preference]:
     """Return each system's win rate and strength with intervals, the strongest first; draws are over items."""
-    systems = list(dict.fromkeys(name for pair in comparisons for name in (pair.first, pair.second)))
-    place = {name: at for at, name in enumerate(systems)}
-    items = {name: at for at, name in enumerate(dict.fromkeys(pair.item for pair in comparisons))}
-    k = len(systems)
-    rows = np.zeros((len(items), 2, k, k))
+    names = dict.fromkeys(name for pair in comparisons for name in (pair.first, pair.second))
+    systems = {name: index for index, name in enumerate(names)}
+    items = {name: index for index, name in enumerate(dict.fromkeys(pair.item for pair in comparisons))}
+    n, k = len(items), len(systems)
+    rows = np.zeros((n, 2, k, k))  # of each item: wins, and ties both ways
     for pair in comparisons:
-        first, second = place[pair.first], place[pair.second]
-        rows[items[pair.item], int(pair.tie), first, second] += 1
-        if pair.tie:
-            rows[items[pair.item], 1, second, first] += 1
-    flat = rows.reshape(len(items), -1)
-    (draws,) = Resampler(n=len(items), resamples=sampling.resamples, seed=sampling.seed).totals([flat])
+        item, first, second = items[pair.item], systems[pair.first], systems[pair.second]
+        rows[item, int(pair.tie), first, second] += 1
+        rows[item, 1, second, first] += pair.tie
+    (draws,) = Resampler(n=n, resamples=sampling.resamples, seed=sampling.seed).totals([rows.reshape(n, -1)])
     wins, ties = rows.sum(axis=0)
     values = _rates_and_strengths(wins[None], ties[None])
     values_of_draws = _rates_and_strengths(*np.moveaxis(draws.reshape(-1, 2, k, k), 1, 0))
-
-    def estimate(which: int, at: int) -> Estimate:
-        low, high = middle_interval(values_of_draws[which][:, at], sampling)
-        method = f"bootstrap over items, {sampling.resamples} draws"
-        return Estimate(float(values[which][0, at]), low, high, sampling.level, len(items), method)
-
-    results = [
-        Preference(
-            name, int(wins[at].sum()), int(wins[:, at].sum()), int(ties[at].sum()), estimate(0, at), estimate(1, at)
+    method = f"bootstrap over items, {sampling.resamples} draws"
+    results = []
+    for name, index in systems.items():
+        won, lost, tied = (int(counts.sum()) for counts in (wins[index], wins[:, index], ties[index]))
+        rate, strength = (
+            Estimate(float(value[0, index]), *middle_interval(drawn[:, index], sampling), sampling.level, n, method)
+            for value, drawn in zip(values, values_of_draws, strict=True)
         )
-        for at, name in enumerate(systems)
-    ]
+        results.append(Preference(name, won, lost, tied, rate, strength))
     return sorted(results, key=lambda preference: -preference.strength.value)
 
 
@@ -99,23 +94,18 @@ def _newton_step(wins: Floats, ties: Floats, meetings: Floats, theta: Floats, nu
     up, down = np.exp(half / 2), np.exp(-half / 2)
     both = np.exp(nu)[:, None, None]
     p, q, t = (part / (up + down + both) for part in (up, down, both))
-    gradient = np.empty((draws, k + 1))
-    gradient[:, :k] = (wins + ties / 2 - meetings * (p + t / 2)).sum(axis=2)
-    gradient[:, k] = (ties - meetings * t).sum(axis=(1, 2)) / 2
-    information = np.zeros((draws, k + 1, k + 1))
     share = p + t / 2
-    variance = meetings * (p + t / 4 - share**2)  # of i's points against j
-    other = meetings * (t / 4 - share * (q + t / 2))
-    information[:, :k, :k] = other
-    index = np.arange(k)
-    information[:, index, index] = variance.sum(axis=2)
-    cross = (meetings * (t / 2 - share * t)).sum(axis=2)
-    information[:, :k, k] = information[:, k, :k] = cross
+    of_ties = (ties - meetings * t).sum(axis=(1, 2)) / 2
+    gradient = np.column_stack([(wins + ties / 2 - meetings * share).sum(axis=2), of_ties])
+    variance = (meetings * (p + t / 4 - share**2)).sum(axis=2)  # of i's points against all others
+    covariance = meetings * (t / 4 - share * (q + t / 2))
+    information = np.empty((draws, k + 1, k + 1))
+    # The mean is fixed, so that direction is free: 1 / k keeps the matrix invertible.
+    information[:, :k, :k] = np.where(np.eye(k, dtype=bool), variance[..., None], covariance) + 1.0 / k
+    information[:, :k, k] = information[:, k, :k] = (meetings * (t / 2 - share * t)).sum(axis=2)
     information[:, k, k] = (meetings * t * (1 - t)).sum(axis=(1, 2)) / 2
-    information[:, :k, :k] += 1.0 / k  # the mean is fixed, so this direction is free
     information += 1e-9 * np.eye(k + 1)
-    step: Floats = np.linalg.solve(information, gradient[..., None])[..., 0]
-    return step
+    return np.asarray(np.linalg.solve(information, gradient[..., None])[..., 0])
 
 
 def best_worst(appearances: Ints, best: Ints, worst: Ints) -> Floats:

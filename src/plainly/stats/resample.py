@@ -104,8 +104,7 @@ def _weights(units: int, resamples: int, seed: int) -> Iterator[Weights]:
     offsets = np.arange(step)[:, None] * units
     for start in range(0, resamples, step):
         draws = min(step, resamples - start)
-        picks = rng.integers(units, size=(draws, units)) if units else np.zeros((draws, 0), dtype=np.int64)
-        picks += offsets[:draws]
+        picks = rng.integers(max(units, 1), size=(draws, units)) + offsets[:draws]
         yield np.bincount(picks.ravel(), minlength=draws * units).reshape(draws, units).astype(np.float32)
 
 
@@ -276,6 +275,4 @@ def _bca_quantiles(values: Floats, draws: Floats, left_out: Floats, tails: Float
 def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, *, undefined: float = np.nan) -> Floats:
     """Divide; where the denominator is 0 the ratio is ``undefined``."""
     top, bottom = np.broadcast_arrays(np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float))
-    usable = np.abs(bottom) > 1e-12
-    quotient: Floats = np.divide(top, bottom, out=np.full(bottom.shape, undefined), where=usable)
-    return quotient
+    return np.asarray(np.divide(top, bottom, out=np.full(bottom.shape, undefined), where=np.abs(bottom) > 1e-12))
