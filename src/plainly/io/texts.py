@@ -7,7 +7,11 @@ Every public function reads its texts with ``read_texts``: lists and mappings of
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import ABSENT, Absent, EvalSet
@@ -59,6 +63,24 @@ class Texts:
     @property
     def language(self) -> str:
         return self.evalset.language
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every system has an output for every item."""
+        return all(self.present(system).all() for system in self.outputs)
+
+    def present(self, system: str) -> npt.NDArray[np.bool_]:
+        """Return which items a system has."""
+        return np.array([not isinstance(text, Absent) for text in self.outputs[system]], dtype=bool)
+
+    def shared(self, *systems: str) -> "Texts":
+        """Return the texts of these systems (default: all), restricted to the items that every one of them has."""
+        names = systems or self.systems
+        mask = np.logical_and.reduce([self.present(system) for system in names])
+        if mask.all() and names == self.systems:
+            return self
+        outputs = {system: tuple(compress(self.outputs[system], mask)) for system in names}
+        return replace(self, evalset=self.evalset[mask], outputs=outputs)
 
 
 def read_texts(
