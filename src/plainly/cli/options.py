@@ -33,7 +33,7 @@ from plainly.text.languages import detection
 
 if TYPE_CHECKING:
     from plainly.people.ratings import Judgements
-    from plainly.scoring.scores import Evaluation
+    from plainly.scoring.scores import ScoreTable
 
 # Files larger than this in all are read in parts unless --engine memory is given.
 LARGE = 200_000_000
@@ -419,7 +419,7 @@ def _open_corpus(args: argparse.Namespace) -> Corpus:
 
 def state_file(args: argparse.Namespace, corpus: Corpus) -> Path:
     """Return the file in which a run over a corpus records what is needed to resume it; remove it with --restart."""
-    from plainly.scoring.streamed import run_key
+    from plainly.scoring.corpus_evaluation import run_key
 
     if args.state:
         state = Path(args.state)
@@ -432,7 +432,7 @@ def state_file(args: argparse.Namespace, corpus: Corpus) -> Path:
     return state
 
 
-def say_resumed(evaluation: "Evaluation") -> None:
+def say_resumed(evaluation: "ScoreTable") -> None:
     """Report that an earlier run had done some of the work."""
     reading = evaluation.reading
     if reading is not None and reading.resumed:

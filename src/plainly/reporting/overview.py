@@ -48,7 +48,7 @@ from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
 from plainly.scoring.sanity import against_itself
 from plainly.scoring.score import advise
-from plainly.scoring.scores import Evaluation
+from plainly.scoring.scores import ScoreTable
 from plainly.stats.resample import Estimate
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class Sentence:
 class Overview:
     """Scores and the analyses beside them. A part is empty or None if it was impossible or not asked for."""
 
-    evaluation: Evaluation
+    evaluation: ScoreTable
     comparisons: Comparisons | None = None
     cautions: tuple[Note, ...] = ()  # what may be wrong with the texts
     spreads: Mapping[str, Mapping[str, Five]] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class Overview:
 
 
 def overview(
-    evaluation: Evaluation,
+    evaluation: ScoreTable,
     *,
     labeller: str | None = "rules",
     audit: bool = True,
@@ -194,7 +194,7 @@ def overview(
     return Overview(evaluation, left_out=tuple(left_out), **parts)
 
 
-def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:
+def _correlations(evaluation: ScoreTable, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:
     """Correlate each metric with each dimension, over the outputs that were rated."""
     texts = judgements
     if not judgements.outputs:  # ratings without texts: use the outputs of the report
@@ -387,13 +387,13 @@ class Axis:
     sign: float
 
 
-def axes(evaluation: Evaluation) -> tuple[Axis, Axis] | None:
+def axes(evaluation: ScoreTable) -> tuple[Axis, Axis] | None:
     """Return the metrics for simplicity and meaning, if there are both and several systems."""
     simplicity, meaning = (_first(evaluation, names) for names in (SIMPLICITY, MEANING))
     return (simplicity, meaning) if simplicity and meaning and len(evaluation) > 1 else None
 
 
-def front(evaluation: Evaluation, simplicity: Axis, meaning: Axis) -> list[str]:
+def front(evaluation: ScoreTable, simplicity: Axis, meaning: Axis) -> list[str]:
     """Return the systems that no other beats on one axis and at least equals on the other."""
     points = {
         system: [axis.sign * float(scores[axis.spec]) for axis in (simplicity, meaning)]
@@ -407,7 +407,7 @@ def front(evaluation: Evaluation, simplicity: Axis, meaning: Axis) -> list[str]:
     ]
 
 
-def _first(evaluation: Evaluation, names: tuple[str, ...]) -> Axis | None:
+def _first(evaluation: ScoreTable, names: tuple[str, ...]) -> Axis | None:
     for name in names:
         for spec, metric in evaluation.metrics.items():
             if metric.name == name and metric.better != "neither":  # a level without a target has no better side

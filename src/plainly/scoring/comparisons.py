@@ -15,7 +15,7 @@ from plainly.core.metric import Better
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling
 from plainly.scoring.sanity import against_itself
-from plainly.scoring.scores import Evaluation
+from plainly.scoring.scores import ScoreTable
 from plainly.scoring.subsets import describe_label
 from plainly.stats import paired
 
@@ -93,7 +93,7 @@ class Comparison:
 class Comparisons(Result):
     """All comparisons of a run: every two systems, or each with the ``baseline``; on ``subsets`` if requested."""
 
-    evaluation: Evaluation
+    evaluation: ScoreTable
     comparisons: tuple[Comparison, ...]
     baseline: str | None
     tests: tuple[Test, ...]

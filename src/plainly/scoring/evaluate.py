@@ -4,7 +4,7 @@ import dataclasses
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from plainly.core import limits, registry
 from plainly.core.errors import BadInput, check_choice
@@ -15,11 +15,12 @@ from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, TextSourc
 from plainly.core.progress import Progress, Tell, ignore_progress, no_progress, report_work
 from plainly.core.sampling import Sampling
 from plainly.metrics.evidence import in_language
-from plainly.scoring.scores import Evaluation, Scores, Signature, reference_range
-from plainly.stats.resample import Draws, interval
+from plainly.scoring.scores import Evaluation, Scores, ScoreTable, Signature, reference_range
+from plainly.stats.resample import interval
 
 __all__ = ["Evaluation", "Metrics", "Scores", "check_metrics", "evaluate", "measure"]
 
+AnyEvaluation = TypeVar("AnyEvaluation", bound=ScoreTable)
 Outputs = Mapping[str, Sequence[str]]
 DEFAULT = Sampling()
 DEFAULT_METRICS = ("sari", "bleu", "fkgl")
@@ -89,33 +90,30 @@ def measure(
         yield system, {spec: rows[spec] for spec in metrics}
 
 
-def add_intervals(evaluation: Evaluation) -> Evaluation:
+def add_intervals(evaluation: AnyEvaluation) -> AnyEvaluation:
     """Return the evaluation with an Estimate for every output, from draws that all metrics and systems share."""
     sampling = evaluation.sampling
     if sampling is None or evaluation.n < 2:
         return evaluation
     draws = evaluation.draws(sampling)
-    systems = {system: with_intervals(scores, draws, sampling) for system, scores in evaluation.systems.items()}
-    return dataclasses.replace(evaluation, systems=systems)
-
-
-def with_intervals(scores: Mapping[str, Scores], draws: Draws, sampling: Sampling) -> dict[str, Scores]:
-    """Return one system's scores with an Estimate for every output."""
-    totals_of_draws = draws.totals([of_metric.rows for of_metric in scores.values()])
-    return {
-        spec: of_metric.with_estimates(
-            interval(
-                draws.units(of_metric.rows),
-                of_metric.metric.score,
-                totals,
-                sampling=sampling,
-                unit=draws.unit,
-                name=draws.name,
-                totals=of_metric.totals,
+    systems = {}
+    for system, by_spec in evaluation.systems.items():
+        totals = draws.totals([scores.rows for scores in by_spec.values()])
+        systems[system] = {
+            spec: scores.with_estimates(
+                interval(
+                    draws.units(scores.rows),
+                    scores.metric.score,
+                    of_draws,
+                    sampling=sampling,
+                    unit=draws.unit,
+                    name=draws.name,
+                    totals=scores.totals,
+                )
             )
-        )
-        for (spec, of_metric), totals in zip(scores.items(), totals_of_draws, strict=True)
-    }
+            for (spec, scores), of_draws in zip(by_spec.items(), totals, strict=True)
+        }
+    return dataclasses.replace(evaluation, systems=systems)
 
 
 def resolve_metrics(

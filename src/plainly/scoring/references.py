@@ -94,12 +94,7 @@ def _too_narrow(evaluation: Evaluation, drawn: ReferenceDraws) -> list[Note]:
 
 def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed: int) -> dict[str, dict[str, Floats]]:
     """Return rows (units, halves, k) by metric and system: each row, shifted as by half of its references."""
-    evalset, outputs = evaluation.evalset, evaluation.outputs
-    if outputs is None:
-        raise BadInput(
-            "To draw other references, outputs are measured against halves of them, and the texts are not at hand: "
-            "they are not kept with saved scores, nor of a corpus too large to hold. Give the texts of a smaller set."
-        )
+    evalset, outputs = evaluation.evalset, evaluation.texts
     counts = evalset.reference_counts
     if int(counts.max(initial=0)) < 2:
         raise BadInput("Resampling references needs items with at least two. Use over='items'.")

@@ -148,18 +148,17 @@ def _writing(path: Path) -> Iterator[None]:
 class Run:
     """A run in progress: the parts that are done, the sums so far, and the files that keep both."""
 
-    def __init__(self, key: str, state: Path | None, aside: Path | None) -> None:
-        self._key, self._path, self._aside = key, state, aside
+    def __init__(self, key: str, state: str | Path | None, aside: str | Path | None) -> None:
+        self._key = key
+        self._path, self._aside = (Path(path) if path is not None else None for path in (state, aside))
         self.done: set[int] = set()
         self.totals = Totals()
-        self.unkept = ""  # why the state could not be saved
+        self.save_error = ""  # why the state could not be saved
         self._saved, self._took, self._is_saved = time.monotonic(), 0.0, True
-        aside_bytes = self._load() if state is not None else 0
-        if aside is not None:
-            with _writing(aside):
-                aside.touch()
-                with open(aside, "r+b") as file:  # rows that were written after the last save will come again
-                    file.truncate(aside_bytes)
+        aside_bytes = self._load() if self._path is not None else 0
+        if self._aside is not None:
+            with _writing(self._aside), open(self._aside, "ab") as file:
+                file.truncate(aside_bytes)  # rows that were written after the last save will come again
 
     def measure(
         self, parts: Sequence[Part], work: Work[tuple[int, Part], Totals], engine: Engine, *, gpus: float, tell: Tell
@@ -220,7 +219,7 @@ class Run:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_arrays(self._path, arrays, about, compress=False)
         except (OSError, BadInput) as error:  # needed only to resume
-            self.unkept, self._path = str(error), None
+            self.save_error, self._path = str(error), None
             return
         self._saved, self._is_saved = time.monotonic(), True
         self._took = self._saved - start
