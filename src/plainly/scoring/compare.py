@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -132,12 +132,10 @@ class _Tests:
     trials: int
     sampling: Sampling
     further: int | None = None  # total trials for pairs that need more than ``trials``
-    pairs: frozenset[tuple[str, str]] | None = None  # None: all pairs, or all with ``baseline``
 
     def with_enough_trials(self, evaluation: ScoreTable, *, subsets: int) -> "_Tests":
         """Return the tests with as many trials as all comparisons need."""
-        systems = len(evaluation)
-        family = (systems - 1 if self.baseline is not None else systems * (systems - 1) // 2) * subsets
+        family = len(self._pairs(evaluation)) * subsets
         needed = _draws_needed(family, self.sampling.level)
         if needed <= TRIALS:
             return self
@@ -150,7 +148,7 @@ class _Tests:
         comparisons = [
             comparison
             for part, pairs in self._on_common_items(evaluation)
-            for comparison in dataclasses.replace(self, pairs=pairs)._compare_pairs(part, drawn)
+            for comparison in self._compare(part, pairs, drawn or {})
         ]
         # In the order of the systems, also where parts were compared separately.
         comparisons.sort(
@@ -158,36 +156,43 @@ class _Tests:
         )
         return self.result(evaluation, correct_p_values(comparisons))
 
-    def _on_common_items(self, evaluation: ScoreTable) -> list[tuple[ScoreTable, frozenset[tuple[str, str]] | None]]:
-        """Return the evaluation with all pairs or, if systems lack items, a part for each set of items in common."""
-        absent = _absent_items(evaluation)
-        if not absent:
-            return [(evaluation, None)]
-        every = np.ones(evaluation.n, dtype=bool)
-        parts: dict[bytes, set[tuple[str, str]]] = {}
-        for pair in combinations(evaluation, 2):
-            if self.baseline is None or self.baseline in pair:
-                both = ~(absent.get(pair[0], ~every) | absent.get(pair[1], ~every))
-                if both.sum() < 2:
-                    raise BadInput(f"{pair[0]} and {pair[1]} have no two items in common. Compare others with them.")
-                parts.setdefault(both.tobytes(), set()).update((pair, pair[::-1]))
-        parts_with_pairs: list[tuple[ScoreTable, frozenset[tuple[str, str]] | None]] = []
-        for mask, pairs in parts.items():
-            selection = evaluation.by_item().select(np.frombuffer(mask, dtype=bool))
-            of_pairs = {
-                system: selection.systems[system] for system in selection if any(system in pair for pair in pairs)
-            }
-            parts_with_pairs.append((dataclasses.replace(selection, systems=of_pairs), frozenset(pairs)))
-        return parts_with_pairs
+    def _pairs(self, systems: Iterable[str]) -> list[tuple[str, str]]:
+        """Return every two systems, or each with the baseline; the first of a pair is its baseline."""
+        if self.baseline is None:
+            return list(combinations(systems, 2))
+        return [(self.baseline, system) for system in systems if system != self.baseline]
 
-    def _compare_pairs(self, evaluation: ScoreTable, drawn: ReferenceDraws | None) -> list[Comparison]:
+    def _on_common_items(self, evaluation: ScoreTable) -> list[tuple[ScoreTable, list[tuple[str, str]]]]:
+        """Return the evaluation with all pairs or, if systems lack items, a part for each set of items in common."""
+        absent, pairs = _absent_items(evaluation), self._pairs(evaluation)
+        if not absent:
+            return [(evaluation, pairs)]
+        none = np.zeros(evaluation.n, dtype=bool)
+        by_items: dict[bytes, list[tuple[str, str]]] = {}
+        for one, other in pairs:
+            both = ~(absent.get(one, none) | absent.get(other, none))
+            if both.sum() < 2:
+                raise BadInput(f"{one} and {other} have fewer than two items in common. Leave one of them out.")
+            by_items.setdefault(both.tobytes(), []).append((one, other))
+        parts: list[tuple[ScoreTable, list[tuple[str, str]]]] = []
+        for mask, pairs in by_items.items():
+            part = evaluation.by_item().select(np.frombuffer(mask, dtype=bool))
+            systems = {system: part.systems[system] for system in part if any(system in pair for pair in pairs)}
+            parts.append((dataclasses.replace(part, systems=systems), pairs))
+        return parts
+
+    def _compare(
+        self, evaluation: ScoreTable, pairs: Sequence[tuple[str, str]], drawn: ReferenceDraws
+    ) -> list[Comparison]:
         sampling, groups = self.sampling, evaluation.evalset.groups
         resampler = Resampler(evaluation.units, sampling.resamples, sampling.seed, groups)
         swaps = Swaps(self.trials, sampling.seed, groups, self.further)
+        numbers = {system: number for number, system in enumerate(evaluation)}
+        places = [(numbers[baseline], numbers[system]) for baseline, system in pairs]
         comparisons: list[Comparison] = []
         for spec in evaluation.specs:
-            totals = drawn.get(spec) if drawn else None
-            comparisons += _MetricComparison(evaluation, spec, resampler, swaps, self, totals).comparisons()
+            of_metric = _MetricComparison(self, evaluation, spec, places, resampler, swaps, drawn.get(spec))
+            comparisons += [comparison for b, s in places for comparison in of_metric.compare(b, s)]
         return comparisons
 
     def result(self, evaluation: ScoreTable, comparisons: Sequence[Comparison], **options: Any) -> Comparisons:
@@ -208,43 +213,30 @@ class _MetricComparison:
 
     def __init__(
         self,
+        tests: _Tests,
         evaluation: ScoreTable,
         spec: str,
+        pairs: Sequence[Pair],
         resampler: Resampler,
         swaps: Swaps,
-        tests: _Tests,
         drawn: Mapping[str, Floats] | None,
     ) -> None:
-        self.evaluation, self.spec, self.tests, self.names = evaluation, spec, tests, list(evaluation)
-        self.scores = list(evaluation.of_metric(spec).values())
-        self.metric = evaluation.metrics[spec]
+        self.tests, self.evaluation, self.spec = tests, evaluation, spec
+        self.scores, self.metric = list(evaluation.of_metric(spec).values()), evaluation.metrics[spec]
         rows = [scores.rows for scores in self.scores]
-        totals = resampler.totals(rows) if drawn is None else [drawn[name] for name in self.names]
+        totals = resampler.totals(rows) if drawn is None else [drawn[system] for system in evaluation]
         self.draws = _headlines(self.metric, totals)
-        self.pairs = self._pairs()
         self.randomised: dict[Pair, float] = {}
         if "approximate-randomisation" in tests.tests:
-            p_values = swaps.p_values(self.metric.score, rows, self.pairs)
-            self.randomised = dict(zip(self.pairs, p_values, strict=True))
+            self.randomised = dict(zip(pairs, swaps.p_values(self.metric.score, rows, pairs), strict=True))
         units = [resampler.units(table) for table in rows]
         self.left_out = _headlines(self.metric, [table.sum(axis=0) - table for table in units])
         self.without_item = self.left_out
         if resampler.groups is not None:
             self.without_item = _headlines(self.metric, [table.sum(axis=0) - table for table in rows])
 
-    def comparisons(self) -> list[Comparison]:
-        """Compare every pair by every test; the earlier system is the baseline."""
-        return [comparison for b, s in self.pairs for comparison in self._compare(b, s)]
-
-    def _pairs(self) -> list[Pair]:
-        pairs = list(combinations(range(len(self.names)), 2))
-        if self.tests.baseline is not None:
-            base = self.names.index(self.tests.baseline)
-            pairs = [(base, other) for other in range(len(self.names)) if other != base]
-        allowed = self.tests.pairs
-        return [pair for pair in pairs if allowed is None or (self.names[pair[0]], self.names[pair[1]]) in allowed]
-
-    def _compare(self, b: int, s: int) -> list[Comparison]:
+    def compare(self, b: int, s: int) -> list[Comparison]:
+        """Compare two systems, the baseline first, by every test."""
         system, baseline = self.scores[s], self.scores[b]
         difference = float(system) - float(baseline)
         level, sampling = self.tests.sampling.level, self.tests.sampling

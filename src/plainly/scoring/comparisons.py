@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from typing import Literal, get_args
 
 from plainly.core.errors import UnknownName
@@ -122,7 +124,7 @@ class Comparisons(Result):
 
     def deciding_comparisons(self, spec: str) -> list[Comparison]:
         """Return the comparisons by one metric, by the deciding test."""
-        return [pair for pair in self.comparisons if pair.metric == spec and pair.test == self.deciding]
+        return [pair for pair in self.comparisons if (pair.metric, pair.test) == (spec, self.deciding)]
 
     def pair(self, spec: str, system: str, other: str) -> Comparison:
         """Return the deciding comparison of two systems, in whichever order it was made."""
@@ -252,40 +254,21 @@ class Comparisons(Result):
 
     def _pairs(self) -> Table:
         """Return a row for each comparison, with the p-values of the tests that were run."""
-        by_pair: dict[tuple[str, str, str], list[Comparison]] = {}
-        for comparison in self.comparisons:
-            by_pair.setdefault((comparison.metric, comparison.system, comparison.baseline), []).append(comparison)
-        columns = {"paired-bootstrap": "p bootstrap", "approximate-randomisation": "p random."}
         rows = []
-        for (metric, system, baseline), tests in by_pair.items():
+        for names, group in groupby(self.comparisons, attrgetter("metric", "system", "baseline")):
+            tests = list(group)
             decided = next(comparison for comparison in tests if comparison.test == self.deciding)
+            difference = interval(decided.difference, decided.low, decided.high, sign=True)
+            effect, detectable = number(decided.effect_size, sign=True), number(decided.smallest_detectable)
+            p_values = (p_value(comparison.p_value) for comparison in tests)
+            corrected = p_value(decided.p_claim)
             rows.append(
-                (
-                    metric,
-                    system,
-                    baseline,
-                    number(decided.score),
-                    interval(decided.difference, decided.low, decided.high, sign=True),
-                    *(p_value(comparison.p_value) for comparison in tests),
-                    p_value(decided.p_claim),
-                    number(decided.effect_size, sign=True),
-                    number(decided.smallest_detectable),
-                    decided.verdict,
-                )
+                (*names, number(decided.score), difference, *p_values, corrected, effect, detectable, decided.verdict)
             )
-        p_values = tuple(columns[test] for test in self.tests)
-        header = (
-            "metric",
-            "system",
-            "baseline",
-            "score",
-            "difference",
-            *p_values,
-            "p Holm",
-            "effect",
-            "detectable",
-            "",
-        )
+        columns = {"paired-bootstrap": "p bootstrap", "approximate-randomisation": "p random."}
+        tests_run = (columns[test] for test in self.tests)
+        names = ("metric", "system", "baseline")
+        header = (*names, "score", "difference", *tests_run, "p Holm", "effect", "detectable", "")
         return Table(header, tuple(rows), text_columns=frozenset({0, 1, 2}))
 
     def _matrix(self, spec: str) -> Table:
@@ -354,8 +337,8 @@ def _reference_caveat(result: Comparisons, spec: str) -> str:
     itself = against_itself(result.evaluation, spec)
     if not itself:
         return ""
-    what = "is a reference" if len(itself) == 1 else "are references"
-    return f" But {listed(itself)} {what} scored against itself, so that score is not comparable."
+    are = "is a reference" if len(itself) == 1 else "are references"
+    return f" But {listed(itself)} {are} scored against itself, so that score is not comparable."
 
 
 def _claim(result: Comparisons, spec: str, family: int) -> str:
@@ -420,7 +403,7 @@ def _claim_about_ranking(result: Comparisons, spec: str, pairs: Sequence[Compari
 
 def _basis(pairs: Sequence[Comparison], family: int) -> str:
     sizes = [pair.smallest_detectable for pair in pairs if math.isfinite(pair.smallest_detectable)]
-    sizes_text = ""
-    if sizes:
-        sizes_text = f"; {pairs[0].n} items show differences of about {span(min(sizes), max(sizes))} or more"
-    return f"{1 - pairs[0].level:.0%} level, Holm over {family} comparisons{sizes_text}"
+    basis = f"{1 - pairs[0].level:.0%} level, Holm over {family} comparisons"
+    if not sizes:
+        return basis
+    return f"{basis}; {pairs[0].n} items show differences of about {span(min(sizes), max(sizes))} or more"

@@ -25,7 +25,7 @@ from plainly.core.metric import Floats, Metric, Needs
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.sampling import Sampling
 from plainly.io.tables import import_pyarrow
-from plainly.scoring.evaluate import DEFAULT, Metrics, add_intervals, check_metrics, from_rows, measure
+from plainly.scoring.evaluate import Metrics, add_intervals, check_metrics, from_rows, measure
 from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores, ScoreTable, Signature
 from plainly.stats.exact_sum import BinOrder
 from plainly.streaming.batches import Batch, Part, Reading
@@ -91,7 +91,8 @@ class Measure:
             if self.held:
                 bare = dataclasses.replace(batch.evalset)  # without what metrics prepare, which takes much more memory
                 totals.texts.setdefault(number, []).append((bare, batch.outputs))
-            totals.put_aside(batch.bad)
+            totals.bad += batch.bad
+            totals.set_aside += sum(map(len, batch.bad))
             totals.count(batch.evalset)
             order = BinOrder.of(batch.keys) if self.binned and not self.held else None
             headlines: dict[str, dict[str, Floats]] = {spec: {} for spec in self.metrics}
@@ -123,13 +124,12 @@ class SegmentWriter:
         self, file: str, batch: Batch, system: str, metrics: Mapping[str, Metric], rows: Mapping[str, Floats]
     ) -> None:
         """Write a batch of one system: file, row, system, id, then every output as ``metric`` or ``metric.output``."""
-        pyarrow = self._arrow
-        n = len(batch.evalset)
+        pyarrow, n = self._arrow, len(batch.evalset)
         columns: dict[str, Any] = {
             "file": [file] * n,
-            "row": list(batch.rows),
+            "row": batch.rows,
             "system": [system] * n,
-            "id": list(batch.evalset.ids),
+            "id": batch.evalset.ids,
         }
         for spec, metric in metrics.items():
             scores = metric.score(rows[spec])
@@ -155,7 +155,7 @@ def evaluate_corpus(
     metrics: Metrics,
     options: CorpusOptions,
     *,
-    sampling: Sampling | None = DEFAULT,
+    sampling: Sampling | None = Sampling(),
     progress: Progress = no_progress,
 ) -> ScoreTable:
     """Evaluate a corpus of any size.

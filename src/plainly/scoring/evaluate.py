@@ -22,7 +22,6 @@ __all__ = ["Evaluation", "Metrics", "Scores", "check_metrics", "evaluate", "meas
 
 AnyEvaluation = TypeVar("AnyEvaluation", bound=ScoreTable)
 Outputs = Mapping[str, Sequence[str]]
-DEFAULT = Sampling()
 DEFAULT_METRICS = ("sari", "bleu", "fkgl")
 DEFAULT_WITHOUT_REFERENCES = ("fkgl", "edits", "splits")
 DEFAULT_ALONE, DEFAULT_ALONE_LEARNED = ("fkgl", "length"), ("sle.output", "cefr")  # without sources and references
@@ -35,7 +34,7 @@ def evaluate(
     outputs: Outputs,
     metrics: Metrics,
     *,
-    sampling: Sampling | None = DEFAULT,
+    sampling: Sampling | None = Sampling(),
     progress: Progress = no_progress,
 ) -> Evaluation:
     """Measure every system with every metric. All inputs are checked before anything is measured.
@@ -72,12 +71,10 @@ def measure(
     evalset: EvalSet, outputs: Outputs, metrics: Mapping[str, Metric], tell: Tell = ignore_progress
 ) -> Iterator[tuple[str, dict[str, Floats]]]:
     """Measure every metric on each system in turn, and yield its rows; large corpora are passed in batches."""
-    for what, texts in (
-        ("source", evalset.sources),
-        *((f"output of {name}", texts) for name, texts in outputs.items()),
-    ):
+    all_texts = {"source": evalset.sources, **{f"output of {system}": texts for system, texts in outputs.items()}}
+    for name, texts in all_texts.items():
         if len(longest := max(texts, key=len, default="")) > limits.limit("text"):
-            limits.check("text", len(longest), f"The {what} of item {evalset.ids[list(texts).index(longest)]!r}")
+            limits.check("text", len(longest), f"The {name} of item {evalset.ids[list(texts).index(longest)]!r}")
     for system, texts in outputs.items():
         rows: dict[str, Floats] = {}
         absent = [item for item, text in enumerate(texts) if isinstance(text, Absent)]

@@ -11,7 +11,7 @@ from plainly.core import registry, tables
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_arrays, write_arrays, write_whole
-from plainly.core.metric import AdaptedMetric, Floats, Metric, OutputMetric
+from plainly.core.metric import AdaptedMetric, Floats, OutputMetric
 from plainly.io.tables import import_pyarrow
 from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores, ScoreTable, Signature
 
@@ -109,11 +109,6 @@ class SavedMetric(AdaptedMetric):
         )
 
 
-def _named_in_file(spec: str) -> Metric:
-    metric = registry.metric(spec)
-    return SavedMetric(metric) if metric.runs_programs else metric
-
-
 def open_saved(path: str) -> ScoreTable:
     """Read saved scores, with the ids and groups of their set; the texts are not saved."""
     try:
@@ -131,7 +126,8 @@ def open_saved(path: str) -> ScoreTable:
         systems: dict[str, dict[str, Scores]] = {}
         for number, entry in enumerate(about["scores"]):
             signature = Signature.parse(entry["signature"])
-            metric = _named_in_file(entry["spec"]).for_evalset(evalset)
+            metric = registry.metric(entry["spec"])
+            metric = (SavedMetric(metric) if metric.runs_programs else metric).for_evalset(evalset)
             if not isinstance(metric, OutputMetric) and signature.headline:  # measured without sources
                 metric = OutputMetric(metric, signature.headline)
             rows, totals = arrays[entry["rows"]], arrays[f"totals{number}"]

@@ -356,13 +356,11 @@ class ScoreTable(Mapping[str, "SystemScores"], Result):
         header, columns, minor = ["system"], self._count_columns(), set()
         for spec, names in outputs.items():
             minor |= set(range(len(header) + 1, len(header) + len(names)))
-            # SARI's headline is called sari; that of edits is called kept, and says so.
+            # The headline of sari is called sari; that of edits is called kept, and its column "edits: kept".
             name = self.metrics[spec].name
-            header += [spec if output == name else output for output in names]
-            if spec.endswith(f".{names[0]}"):
-                header[-len(names)] = spec
-            elif names[0] != name:
-                header[-len(names)] = f"{spec}: {names[0]}"
+            is_plain = names[0] == name or spec.endswith(f".{names[0]}")
+            header += [spec if is_plain else f"{spec}: {names[0]}"]
+            header += [spec if output == name else output for output in names[1:]]
         rows = []
         for system, of_system in self.systems.items():
             cells = [system or "outputs"]

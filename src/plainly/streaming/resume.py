@@ -82,10 +82,6 @@ class Totals:
             self._widen((int(counts.min()), int(counts.max())))
         self.fingerprint = (self.fingerprint + fingerprint(evalset.sources, evalset.references)) % _FINGERPRINTS
 
-    def put_aside(self, bad: Sequence[Bad]) -> None:
-        self.bad += bad
-        self.set_aside += sum(map(len, bad))
-
     def add(self, system: str, spec: str, rows: Floats, order: BinOrder | None, *, part: int | None = None) -> None:
         """Add a batch's rows of one metric on one system; with ``part`` the rows themselves are kept."""
         key, width = (system, spec), rows.shape[1]
