@@ -13,7 +13,7 @@ from plainly.scoring.evaluate import check_metrics, resolve_metrics
 from plainly.scoring.scores import ScoreTable
 
 # The score in EASSE is computed for at most this many items, and reported if it differs by at least this much.
-_MOST_ITEMS, _APART = 5000, 0.05
+_MOST_ITEMS, _DIFFERENT = 5000, 0.05
 
 
 def remarks(evaluation: ScoreTable) -> list[Note]:
@@ -50,15 +50,14 @@ def _other_fkgl(evaluation: ScoreTable, spec: str, metric: Fkgl) -> Iterator[Not
     """Return the FKGL of EASSE, which most papers report, if it differs."""
     if metric.variant == "easse" or not evaluation.outputs or evaluation.n > _MOST_ITEMS:
         return
-    other, apart = replace(metric, variant="easse", syllables="rules"), {}
+    other, pairs = replace(metric, variant="easse", syllables="rules"), []
     for system, scores in evaluation.of_metric(spec).items():
         if system in evaluation.outputs:
             rows = other.measure(evaluation.evalset, evaluation.outputs[system])
-            apart[system] = (float(other.score(rows.sum(axis=0))[0]), float(scores))
-    most = max(apart, key=lambda system: abs(apart[system][0] - apart[system][1]), default="")
-    if apart and abs(apart[most][0] - apart[most][1]) >= _APART:
-        theirs, ours = apart[most]
-        name = f" of {most}" if most else ""
+            pairs.append((system, float(other.score(rows.sum(axis=0))[0]), float(scores)))
+    system, theirs, ours = max(pairs, key=lambda pair: abs(pair[1] - pair[2]), default=("", 0.0, 0.0))
+    if abs(theirs - ours) >= _DIFFERENT:
+        name = f" of {system}" if system else ""
         yield Note(
             f"{spec}{name} is {number(ours)} here and {number(theirs)} in EASSE, which counts punctuation as words "
             f"and syllables in its own way. For EASSE's number: metrics={repr(other)!r}"

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any, get_args
 
@@ -99,26 +99,27 @@ def compare(
     if baseline is not None and baseline not in evaluation.systems:
         raise UnknownName("baseline", baseline, evaluation.systems, see="plainly compare --help")
     if not evaluation.units:
-        raise BadInput("This run kept no sums by bin; leave intervals=False out.")
+        raise BadInput("These scores have no sums by bin to compare. Score again without intervals=False.")
     test = _Tests(baseline, tuple(tests), TRIALS if trials is None else trials, evaluation.sampling or Sampling())
     all_subsets: list[subsets.Subset] = []
     if by is not None:
-        texts = evaluation.by_item().outputs or dict.fromkeys(evaluation, ())
+        texts = evaluation.by_item("by=").outputs or dict.fromkeys(evaluation, ())
         all_subsets = subsets.divide(evaluation.evalset, texts, by, together=True)
     if trials is None:
         test = test.with_enough_trials(evaluation, subsets=len(all_subsets) or 1)
-    drawn = None
+    draws = None
     if over != "items":
         if by is not None:
             raise BadInput("by= and over= cannot be combined.")
         if absent := _absent_items(evaluation):
             raise BadInput(f"{next(iter(absent))} lacks items, and over= needs complete outputs.")
-        drawn = draw_references(evaluation.by_item(), over=over)
-        evaluation = with_intervals(evaluation.by_item(), drawn, over=over)
+        items = evaluation.by_item("over=")
+        draws = draw_references(items, over=over)
+        evaluation = with_intervals(items, draws, over=over)
     if by is None:
-        result = dataclasses.replace(test.run(evaluation, drawn), over=over)
+        result = dataclasses.replace(test.run(evaluation, draws), over=over)
     else:
-        result = _by_subset(evaluation.by_item(), by, all_subsets, test)
+        result = _by_subset(evaluation.by_item("by="), by, all_subsets, test)
     remarks = (*result.remarks, *_absence_notes(evaluation), *_too_few_draws(result))
     return dataclasses.replace(result, remarks=remarks)
 
@@ -142,13 +143,13 @@ class _Tests:
         trials = max(_LEAST_TRIALS, min(TRIALS, _ALL_TRIALS // family))
         return dataclasses.replace(self, trials=trials, further=needed)
 
-    def run(self, evaluation: ScoreTable, drawn: ReferenceDraws | None = None) -> Comparisons:
-        """Return every comparison, corrected; ``drawn`` holds other draws for the bootstrap."""
+    def run(self, evaluation: ScoreTable, draws: ReferenceDraws | None = None) -> Comparisons:
+        """Return every comparison, corrected; ``draws`` holds other draws for the bootstrap."""
         names = list(evaluation)
         comparisons = [
             comparison
             for part, pairs in self._on_common_items(evaluation)
-            for comparison in self._compare(part, pairs, drawn or {})
+            for comparison in self._compare(part, pairs, draws or {})
         ]
         # In the order of the systems, also where parts were compared separately.
         comparisons.sort(
@@ -176,13 +177,13 @@ class _Tests:
             by_items.setdefault(both.tobytes(), []).append((one, other))
         parts: list[tuple[ScoreTable, list[tuple[str, str]]]] = []
         for mask, pairs in by_items.items():
-            part = evaluation.by_item().select(np.frombuffer(mask, dtype=bool))
+            part = evaluation.by_item("A comparison of incomplete outputs").select(np.frombuffer(mask, dtype=bool))
             systems = {system: part.systems[system] for system in part if any(system in pair for pair in pairs)}
             parts.append((dataclasses.replace(part, systems=systems), pairs))
         return parts
 
     def _compare(
-        self, evaluation: ScoreTable, pairs: Sequence[tuple[str, str]], drawn: ReferenceDraws
+        self, evaluation: ScoreTable, pairs: Sequence[tuple[str, str]], draws: ReferenceDraws
     ) -> list[Comparison]:
         sampling, groups = self.sampling, evaluation.evalset.groups
         resampler = Resampler(evaluation.units, sampling.resamples, sampling.seed, groups)
@@ -191,7 +192,7 @@ class _Tests:
         places = [(numbers[baseline], numbers[system]) for baseline, system in pairs]
         comparisons: list[Comparison] = []
         for spec in evaluation.specs:
-            of_metric = _MetricComparison(self, evaluation, spec, places, resampler, swaps, drawn.get(spec))
+            of_metric = _MetricComparison(self, evaluation, spec, places, resampler, swaps, draws.get(spec))
             comparisons += [comparison for b, s in places for comparison in of_metric.compare(b, s)]
         return comparisons
 
@@ -219,16 +220,16 @@ class _MetricComparison:
         pairs: Sequence[Pair],
         resampler: Resampler,
         swaps: Swaps,
-        drawn: Mapping[str, Floats] | None,
+        reference_draws: Mapping[str, Floats] | None,
     ) -> None:
         self.tests, self.evaluation, self.spec = tests, evaluation, spec
         self.scores, self.metric = list(evaluation.of_metric(spec).values()), evaluation.metrics[spec]
         rows = [scores.rows for scores in self.scores]
-        totals = resampler.totals(rows) if drawn is None else [drawn[system] for system in evaluation]
+        totals = [reference_draws[system] for system in evaluation] if reference_draws else resampler.totals(rows)
         self.draws = _headlines(self.metric, totals)
-        self.randomised: dict[Pair, float] = {}
+        self.p_randomised: dict[Pair, float] = {}
         if "approximate-randomisation" in tests.tests:
-            self.randomised = dict(zip(pairs, swaps.p_values(self.metric.score, rows, pairs), strict=True))
+            self.p_randomised = dict(zip(pairs, swaps.p_values(self.metric.score, rows, pairs), strict=True))
         units = [resampler.units(table) for table in rows]
         self.left_out = _headlines(self.metric, [table.sum(axis=0) - table for table in units])
         self.without_item = self.left_out
@@ -281,7 +282,7 @@ class _MetricComparison:
     def _p_values(self, test: Test, b: int, s: int, differences: Floats, difference: float) -> tuple[float, float]:
         """Return the test's p-value and its two-sided one."""
         if test == "approximate-randomisation":
-            return self.randomised[b, s], self.randomised[b, s]
+            return self.p_randomised[b, s], self.p_randomised[b, s]
         size = max(abs(float(self.scores[at])) for at in (b, s)) if math.isfinite(difference) else 1.0
         one_sided = paired.bootstrap_p(differences, difference, size=size)
         return one_sided, paired.two_sided_bootstrap_p(differences, difference, size=size)
@@ -294,10 +295,9 @@ def _by_subset(evaluation: Evaluation, by: str, all_subsets: Sequence[subsets.Su
         mask = next(iter(subset.masks.values()))
         if int(mask.sum()) >= 2:
             parts[subset.label] = tests.run(evaluation.select(mask))
-    every = correct_p_values([pair for part in parts.values() for pair in part.comparisons])
+    corrected = iter(correct_p_values([pair for part in parts.values() for pair in part.comparisons]))
     for label, part in parts.items():
-        own, every = tuple(every[: len(part.comparisons)]), every[len(part.comparisons) :]
-        parts[label] = dataclasses.replace(part, comparisons=own)
+        parts[label] = dataclasses.replace(part, comparisons=tuple(islice(corrected, len(part.comparisons))))
     remarks = tuple(subsets.small_subsets(all_subsets))
     return tests.result(evaluation, (), by=by, subsets=tuple(parts.items()), remarks=remarks)
 
@@ -309,8 +309,8 @@ def _headlines(metric: Metric, tables: Sequence[Floats]) -> list[Floats]:
     return [metric.score(table)[..., 0] for table in tables]
 
 
-def _interval(drawn: Floats, difference: float, level: float) -> tuple[float, float]:
-    defined = drawn[np.isfinite(drawn)]
+def _interval(differences: Floats, difference: float, level: float) -> tuple[float, float]:
+    defined = differences[np.isfinite(differences)]
     if not len(defined) or not math.isfinite(difference):
         return math.nan, math.nan
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])

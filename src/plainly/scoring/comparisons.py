@@ -135,8 +135,11 @@ class Comparisons(Result):
 
     @cached_property
     def _pair_of(self) -> dict[tuple[str, frozenset[str]], Comparison]:
-        decided = (pair for pair in self.comparisons if pair.test == self.deciding)
-        return {(pair.metric, frozenset((pair.system, pair.baseline))): pair for pair in decided}
+        return {
+            (pair.metric, frozenset((pair.system, pair.baseline))): pair
+            for pair in self.comparisons
+            if pair.test == self.deciding
+        }
 
     def beats(self, spec: str, system: str, other: str) -> bool:
         """Return whether the first may be called better than the second."""
@@ -257,13 +260,13 @@ class Comparisons(Result):
         rows = []
         for names, group in groupby(self.comparisons, attrgetter("metric", "system", "baseline")):
             tests = list(group)
-            decided = next(comparison for comparison in tests if comparison.test == self.deciding)
-            difference = interval(decided.difference, decided.low, decided.high, sign=True)
-            effect, detectable = number(decided.effect_size, sign=True), number(decided.smallest_detectable)
+            pair = next(comparison for comparison in tests if comparison.test == self.deciding)
+            difference = interval(pair.difference, pair.low, pair.high, sign=True)
+            effect, detectable = number(pair.effect_size, sign=True), number(pair.smallest_detectable)
             p_values = (p_value(comparison.p_value) for comparison in tests)
-            corrected = p_value(decided.p_claim)
+            corrected = p_value(pair.p_claim)
             rows.append(
-                (*names, number(decided.score), difference, *p_values, corrected, effect, detectable, decided.verdict)
+                (*names, number(pair.score), difference, *p_values, corrected, effect, detectable, pair.verdict)
             )
         columns = {"paired-bootstrap": "p bootstrap", "approximate-randomisation": "p random."}
         tests_run = (columns[test] for test in self.tests)
@@ -342,11 +345,11 @@ def _reference_caveat(result: Comparisons, spec: str) -> str:
 
 
 def _claim(result: Comparisons, spec: str, family: int) -> str:
-    decided = result.deciding_comparisons(spec)
-    defined = [pair for pair in decided if math.isfinite(pair.difference)]
+    pairs = result.deciding_comparisons(spec)
+    defined = [pair for pair in pairs if math.isfinite(pair.difference)]
     if not defined:
         return f"{spec}: undefined for these outputs; nothing may be claimed."
-    if len(decided) == 1:
+    if len(pairs) == 1:
         return _claim_about_pair(defined[0], family=family, unit=result.unit)
     if result.baseline is not None:
         return _claim_against_baseline(result.baseline, spec, defined, family=family)
@@ -392,13 +395,13 @@ def _claim_against_baseline(baseline: str, spec: str, pairs: Sequence[Comparison
 
 
 def _claim_about_ranking(result: Comparisons, spec: str, pairs: Sequence[Comparison], *, family: int) -> str:
-    apart = sum(pair.significant for pair in pairs)
+    count = sum(pair.significant for pair in pairs)
     basis = _basis(pairs, family)
     if pairs[0].better == "neither":
-        return f"{spec}: {apart} of {len(pairs)} pairs differ; the metric does not say which is better ({basis})."
+        return f"{spec}: {count} of {len(pairs)} pairs differ; the metric does not say which is better ({basis})."
     top = result.ties(spec)[0]
     best = f"{top[0]} scores best" if len(top) == 1 else f"{listed(top)} score best and cannot be told apart"
-    return f"{spec}: {best}; {apart} of {len(pairs)} pairs can be told apart ({basis})."
+    return f"{spec}: {best}; {count} of {len(pairs)} pairs can be told apart ({basis})."
 
 
 def _basis(pairs: Sequence[Comparison], family: int) -> str:

@@ -61,8 +61,10 @@ def from_rows(
         spec: Signature.of(metric, data=evalset.fingerprint, references=references) for spec, metric in metrics.items()
     }
     systems = {
-        system: {spec: Scores.of_items(metric, system, of[spec], signatures[spec]) for spec, metric in metrics.items()}
-        for system, of in rows.items()
+        system: {
+            spec: Scores.of_items(metric, system, by_spec[spec], signatures[spec]) for spec, metric in metrics.items()
+        }
+        for system, by_spec in rows.items()
     }
     return add_intervals(Evaluation(evalset, systems, sampling, outputs))
 

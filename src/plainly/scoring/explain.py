@@ -132,8 +132,8 @@ def describe(name: str | None = None) -> Listing:
     payload = {"schema": "plainly.metrics/1", "metrics": facts}
     columns = {"name": "metric", "better": "better", "needs": "compares with", "summary": "what it is"}
     rows = tuple(
-        {key: " and ".join(of["needs"]) or "the output alone" if key == "needs" else of[key] for key in columns}
-        for of in facts
+        {**{key: entry[key] for key in columns}, "needs": " and ".join(entry["needs"]) or "the output alone"}
+        for entry in facts
     )
     if name is not None:
         return Listing(payload, rows, prose=_prose(facts[0]))

@@ -39,7 +39,7 @@ def against_itself(evaluation: ScoreTable, spec: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """All systems and the held-out reference, against one reference less than there are; ``items`` have two or more."""
+    """All systems and the held-out reference, against one reference fewer; ``items`` have two or more references."""
 
     evaluation: Evaluation
     references: str
@@ -70,10 +70,10 @@ def leave_one_out(evaluation: Evaluation) -> LeaveOneOut:
     mask = evaluation.evalset.reference_counts >= 2
     if not mask.any():
         raise BadInput("A reference can only be held out where an item has two or more.")
-    several = evaluation.select(mask)
-    counts = several.evalset.reference_counts
+    selection = evaluation.select(mask)
+    counts = selection.evalset.reference_counts
     fewest, most = int(counts.min()) - 1, int(counts.max()) - 1
-    folds = [_fold(several, at) for at in range(most + 1)]
+    folds = [_fold(selection, at) for at in range(most + 1)]
     remark = f"left-out:1 of {most + 1}"
     systems: dict[str, dict[str, Scores]] = {}
     for system in folds[0]:
@@ -83,7 +83,7 @@ def leave_one_out(evaluation: Evaluation) -> LeaveOneOut:
             signature = replace(scores.signature, remarks=(*scores.signature.remarks, remark))
             systems[system][spec] = Scores.of_items(scores.metric, system, rows, signature)
     return LeaveOneOut(
-        add_intervals(Evaluation(several.evalset, systems, evaluation.sampling)),
+        add_intervals(Evaluation(selection.evalset, systems, evaluation.sampling)),
         str(most) if fewest == most else f"{fewest} to {most}",
         len(folds),
     )

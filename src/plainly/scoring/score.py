@@ -84,12 +84,12 @@ def score(
         progress=progress,
     )
     if sanity:
-        evaluation = _with_sanity_rows(evaluation.by_item())
+        evaluation = _with_sanity_rows(evaluation.by_item("sanity=True"))
     if over != "items" and evaluation.sampling is not None:
-        draws = draw_references(evaluation.by_item(), over=over)
-        evaluation = with_intervals(evaluation.by_item(), draws, over=over)
+        items = evaluation.by_item("over=")
+        evaluation = with_intervals(items, draw_references(items, over=over), over=over)
     if by is not None:
-        evaluation = _with_subsets(evaluation.by_item(), by)
+        evaluation = _with_subsets(evaluation.by_item("by="), by)
     # The annotation is that of the general case, r["A"]["sari"]. One unnamed list gives its SystemScores, r["sari"],
     # and a corpus too large to hold a BinnedEvaluation.
     return cast(Evaluation, evaluation[""] if list(evaluation) == [""] else evaluation)
@@ -178,7 +178,7 @@ def _with_texts(evaluation: ScoreTable, texts: Texts) -> ScoreTable:
         raise BadInput(f"These are scores of other texts ({signature}). Name the set that was scored, or score again.")
     missing = [system for system in evaluation if system not in texts.outputs]
     if missing:
-        raise BadInput(f"There are scores of {missing[0]!r}, whose outputs were not passed. Name them too.")
+        raise BadInput(f"The outputs of {missing[0]!r}, which was scored, were not passed. Pass them too.")
     outputs = {system: texts.outputs[system] for system in evaluation}
     return replace(evaluation, evalset=texts.evalset, outputs=outputs)
 
@@ -187,8 +187,8 @@ def advise(evaluation: ScoreTable) -> list[Note]:
     """Return what the metrics do not measure, and faults of the texts that are quick to find."""
     notes = remarks(evaluation)
     if evaluation.outputs is not None:
-        written = {system: texts for system, texts in evaluation.outputs.items() if not system.startswith("(")}
-        notes += diagnose(evaluation.evalset, written, evaluation.metrics, quick=True)
+        outputs = {system: texts for system, texts in evaluation.outputs.items() if not system.startswith("(")}
+        notes += diagnose(evaluation.evalset, outputs, evaluation.metrics, quick=True)
     return notes
 
 
@@ -221,6 +221,6 @@ def _with_sanity_rows(evaluation: Evaluation) -> Evaluation:
 
 
 def _with_subsets(evaluation: Evaluation, by: str) -> Evaluation:
-    divided = subsets.divide(evaluation.evalset, evaluation.texts, by)
-    parts = tuple((subset, subsets.evaluate_subset(evaluation, subset)) for subset in divided)
+    all_subsets = subsets.divide(evaluation.evalset, evaluation.texts, by)
+    parts = tuple((subset, subsets.evaluate_subset(evaluation, subset)) for subset in all_subsets)
     return replace(evaluation, by=by, subsets=parts)

@@ -40,7 +40,7 @@ def segment_columns(evaluation: ScoreTable) -> dict[str, list[Any]]:
 def check_segments(path: str) -> None:
     """Raise unless the file's name says in which format to write every item's scores."""
     if Path(path).suffix.lower() not in _SUFFIXES:
-        raise BadInput(f"Cannot tell the format of {path} from its name; let it end in {', '.join(_SUFFIXES)}.")
+        raise BadInput(f"The name of {path} does not say its format. It must end in {', '.join(_SUFFIXES)}.")
 
 
 def write_segments(path: str, evaluation: ScoreTable) -> None:

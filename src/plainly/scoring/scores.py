@@ -287,8 +287,8 @@ class ScoreTable(Mapping[str, "SystemScores"], Result):
         """Return on how many items a system scores higher, lower and the same as another."""
 
     @abstractmethod
-    def by_item(self) -> Evaluation:
-        """Return the evaluation with a row for each item; raise an error if there are none."""
+    def by_item(self, purpose: str) -> Evaluation:
+        """Return the evaluation with a row for each item; raise an error that names the ``purpose`` if it has none."""
 
     @abstractmethod
     def describe_rows(self) -> Record:
@@ -439,7 +439,7 @@ class Evaluation(ScoreTable):
     def texts(self) -> Mapping[str, Sequence[str]]:
         """The outputs by system; raises an error if only scores are available."""
         if self.outputs is None:
-            raise BadInput("This needs the texts, which are not saved with scores. Pass evalset= and outputs= as well.")
+            raise BadInput("The texts are needed, which are not saved with scores. Pass evalset= and outputs= as well.")
         return self.outputs
 
     @property
@@ -459,7 +459,7 @@ class Evaluation(ScoreTable):
         higher, lower = (difference > 0) & ~is_same, (difference < 0) & ~is_same
         return int(higher.sum()), int(lower.sum()), int(is_same.sum())
 
-    def by_item(self) -> Evaluation:
+    def by_item(self, purpose: str) -> Evaluation:
         return self
 
     def describe_rows(self) -> Record:
@@ -550,8 +550,10 @@ class BinnedEvaluation(ScoreTable):
         outcomes = [[*pair, *counts] for pair, counts in self.outcomes.items()]
         return {"units": "bins", "drawn": self.bin_content, "outcomes": outcomes}
 
-    def by_item(self) -> Evaluation:
-        raise BadInput("This needs single items, which are not kept for a corpus this large. Use engine='memory'.")
+    def by_item(self, purpose: str) -> Evaluation:
+        raise BadInput(
+            f"{purpose} needs single items, which are not kept for a corpus this large. Use engine='memory'."
+        )
 
 
 @dataclass(frozen=True, repr=False)

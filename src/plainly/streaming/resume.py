@@ -150,7 +150,7 @@ class Run:
         self.done: set[int] = set()
         self.totals = Totals()
         self.save_error = ""  # why the state could not be saved
-        self._saved, self._took, self._is_saved = time.monotonic(), 0.0, True
+        self._save_time, self._is_saved = time.monotonic() + SAVE_SECONDS, True
         aside_bytes = self._load() if self._path is not None else 0
         if self._aside is not None:
             with _writing(self._aside), open(self._aside, "ab") as file:
@@ -163,9 +163,9 @@ class Run:
         waiting = [(number, part) for number, part in enumerate(parts) if number not in self.done]
         results = engine.run(work, waiting, tell=tell, gpus=gpus)
         try:
-            for place, totals in results:
+            for task, totals in results:
                 with _interrupts_delayed():
-                    self._finish(waiting[place][0], totals)
+                    self._finish(waiting[task][0], totals)
         except KeyboardInterrupt:
             pass
         finally:
@@ -184,7 +184,7 @@ class Run:
         self.totals.merge(totals)
         self.done.add(number)
         self._is_saved = False
-        if time.monotonic() - self._saved > max(SAVE_SECONDS, _SAVE_SHARE * self._took):
+        if time.monotonic() > self._save_time:
             self._save()
 
     def _save(self) -> None:
@@ -217,8 +217,8 @@ class Run:
         except (OSError, BadInput) as error:  # needed only to resume
             self.save_error, self._path = str(error), None
             return
-        self._saved, self._is_saved = time.monotonic(), True
-        self._took = self._saved - start
+        end = time.monotonic()
+        self._save_time, self._is_saved = end + max(SAVE_SECONDS, _SAVE_SHARE * (end - start)), True
 
     def _load(self) -> int:
         """Load the state if it is that of the same run; return the size of the file of rows set aside."""

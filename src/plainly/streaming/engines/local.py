@@ -91,7 +91,7 @@ class _Pool:
                         ) from None
                     waiting.appendleft(number)
                     continue
-                if kind == "told":
+                if kind == "progress":
                     worker.progress += value
                     tell(value)
                 elif kind == "error":
@@ -169,7 +169,7 @@ def _serve(pipe: Connection, pickled: bytes) -> None:
     work = pickle.loads(pickled)
 
     def tell(amount: int) -> None:
-        pipe.send(("told", amount))
+        pipe.send(("progress", amount))
 
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
