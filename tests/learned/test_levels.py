@@ -17,10 +17,10 @@ from plainly.core.evalset import EvalSet
 from plainly.core.registry import metric
 from plainly.learned import cefr, encoder
 from plainly.learned.cefr import Cefr, LevelMetric, number_of
+from plainly.scoring.corpus_evaluation import CorpusOptions, evaluate_corpus
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.score_file import open_saved, save
 from plainly.scoring.scores import BinnedEvaluation
-from plainly.scoring.streamed import evaluate_corpus
 from plainly.streaming.corpus import open_corpus
 from plainly.streaming.engines import engine
 from plainly_lab.training.cefr import RatedFeatures, check, fit_sentence_head
@@ -176,14 +176,15 @@ def test_a_corpus_too_large_to_hold_has_targets_too(tmp_path: Path) -> None:
     evalset = EvalSet.of(texts["source"], columns={"target": texts["target"]})
     held = evaluate(evalset, {"texts": texts["output"]}, ["cefr"])["texts"]["cefr"]
     corpus = open_corpus(tables=[str(tmp_path / "texts.jsonl")])
-    streamed = evaluate_corpus(corpus, ["cefr"], engine=engine(processes=1), hold=False)
+    options = CorpusOptions(engine(processes=1), hold=False)
+    streamed = evaluate_corpus(corpus, ["cefr"], options)
     assert isinstance(streamed, BinnedEvaluation)
     assert streamed["texts"]["cefr"].corpus == pytest.approx(held.corpus)
     assert streamed["texts"]["cefr"].metric.outputs[0] == "rmse"
     save(str(tmp_path / "scores.npz"), streamed)
     assert open_saved(str(tmp_path / "scores.npz"))["texts"]["cefr"].corpus == pytest.approx(held.corpus)
     with pytest.raises(BadSpec, match="B7"):
-        evaluate_corpus(corpus, ["cefr(target=B7)"], engine=engine(processes=1), hold=False)
+        evaluate_corpus(corpus, ["cefr(target=B7)"], options)
 
 
 def test_saved_scores_keep_the_distance_as_headline(tmp_path: Path) -> None:

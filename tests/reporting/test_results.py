@@ -274,7 +274,7 @@ def test_a_corpus_too_large_to_hold_has_a_report_without_its_items(
         for source, a, b in zip(evalset.sources, outputs["editor"], outputs["copy"], strict=True)
     ]
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    monkeypatch.setattr("plainly.scoring.streamed.HELD", 1)
+    monkeypatch.setattr("plainly.scoring.corpus_evaluation.HELD", 1)
     corpus = open_corpus([str(tmp_path / "pairs.jsonl")])
     report = plainly.report(corpus, metrics=["fkgl"], processes=1, sampling=plainly.Sampling(resamples=100))
     assert isinstance(report.overview.evaluation, BinnedEvaluation)

@@ -18,8 +18,8 @@ from corpora import make
 from plainly.cli import main
 from plainly.core.errors import BadInput, PlainlyError, UnknownName
 from plainly.core.sampling import Sampling
+from plainly.scoring.corpus_evaluation import CorpusOptions, evaluate_corpus
 from plainly.scoring.scores import BinnedEvaluation
-from plainly.scoring.streamed import evaluate_corpus
 from plainly.streaming.corpus import open_corpus
 from plainly.streaming.engines import NAMES, Tell, engine
 from plainly.streaming.engines.local import LocalEngine
@@ -36,9 +36,8 @@ def _scores(folder: Path, processes: int, tell: Tell = lambda _: None) -> dict[s
     evaluation = evaluate_corpus(
         open_corpus([str(folder)]),
         METRICS,
-        engine=LocalEngine(processes),
+        CorpusOptions(LocalEngine(processes), hold=False),
         sampling=Sampling(resamples=100),
-        hold=False,
         progress=lambda what, *, total, unit="": nullcontext(tell),
     )
     return {
@@ -124,7 +123,7 @@ def test_engines_are_chosen_by_name() -> None:
 def test_every_engine_that_the_command_line_takes_can_be_named_in_python(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
+    monkeypatch.setattr("plainly.scoring.corpus_evaluation.HELD", 100)
     results = {
         name: plainly.score(
             open_corpus([str(folder)]), metrics=["fkgl"], engine=name, processes=1, sampling=Sampling(resamples=20)
@@ -235,7 +234,7 @@ def test_large_corpora_are_streamed_without_being_asked(
     assert main(["score", one, "-m", "fkgl", "--resamples", "20", "--no-advice"]) == 0
     assert "Poisson" not in capsys.readouterr().err
     monkeypatch.setattr("plainly.cli.options.LARGE", 1000)
-    monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
+    monkeypatch.setattr("plainly.scoring.corpus_evaluation.HELD", 100)
     assert main(["score", one, "-m", "fkgl", "--resamples", "20", "--processes", "1"]) == 0
     assert "Poisson" in capsys.readouterr().err
     assert main(["score", one, "-m", "fkgl", "--resamples", "20", "--engine", "memory"]) == 0
@@ -263,7 +262,7 @@ def test_what_can_be_asked_of_texts_can_be_asked_of_a_corpus_in_files(
 def test_what_needs_the_whole_says_so_in_one_line(
     folder: Path, option: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plainly.scoring.streamed.HELD", 100)
+    monkeypatch.setattr("plainly.scoring.corpus_evaluation.HELD", 100)
     assert main(["score", str(folder), "-m", "sari", "--processes", "1", "--restart", *option]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
     assert main(["score", "--demo", "--engine", "local"]) == 2

@@ -21,8 +21,8 @@ from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.core.progress import ignore_progress
 from plainly.core.sampling import Sampling
+from plainly.scoring.corpus_evaluation import CorpusOptions, evaluate_corpus
 from plainly.scoring.evaluate import evaluate
-from plainly.scoring.streamed import evaluate_corpus
 from plainly.streaming.corpus import open_corpus
 
 # Ray's own: sockets and processes that it leaves to the operating system, and its plans for later versions.
@@ -93,10 +93,8 @@ def test_any_partitioning_and_a_killed_actor_give_the_scores_of_the_whole(
         result = evaluate_corpus(
             open_corpus([str(folder)]),
             METRICS,
-            engine=RayEngine(),
+            CorpusOptions(RayEngine(), segments=tmp_path / f"segments{number}", hold=False),
             sampling=Sampling(resamples=100),
-            segments=tmp_path / f"segments{number}",
-            hold=False,
             progress=lambda what, *, total, unit="", tell=tell: contextlib.nullcontext(tell),
         )
         assert result.complete
@@ -121,10 +119,9 @@ def test_bad_rows_stop_or_are_set_aside(tmp_path: Path, runtime: None, synthetic
     lines[6] = "no json\n"
     path.write_text("".join(lines[:300]), "utf-8")
     with pytest.raises(BadInput, match=r"made\.jsonl, row 7: this line is not JSON"):
-        evaluate_corpus(open_corpus([str(path)]), ["fkgl"], engine=RayEngine())
-    reading = evaluate_corpus(
-        open_corpus([str(path)]), ["fkgl"], engine=RayEngine(), on_error="set-aside", hold=False
-    ).reading
+        evaluate_corpus(open_corpus([str(path)]), ["fkgl"], CorpusOptions(RayEngine()))
+    options = CorpusOptions(RayEngine(), on_error="set-aside", hold=False)
+    reading = evaluate_corpus(open_corpus([str(path)]), ["fkgl"], options).reading
     assert reading is not None
     assert (reading.set_aside, reading.read, reading.bad[0].first) == (1, 300, 7)
 

@@ -6,6 +6,7 @@ import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +18,14 @@ from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
 from plainly.scoring.compare import compare
+from plainly.scoring.corpus_evaluation import CorpusOptions, evaluate_corpus
 from plainly.scoring.evaluate import evaluate
-from plainly.scoring.scores import BinnedEvaluation, Evaluation
-from plainly.scoring.streamed import evaluate_corpus
+from plainly.scoring.scores import BinnedEvaluation, ScoreTable
 from plainly.stats.exact_sum import BINS, BinnedSum, BinOrder, ExactSum, bins_of
 from plainly.stats.resample import PoissonResampler, Resampler, interval
 from plainly.streaming import batches as indexing
 from plainly.streaming.batches import JsonlPart, index_lines
 from plainly.streaming.corpus import Corpus, open_corpus
-from plainly.streaming.engines import engine
 
 CorpusScores = dict[tuple[str, str], dict[str, float]]  # (system, spec) → corpus scores
 METRICS = ["sari", "sari(variant=xu)", "bleu", "fkgl"]  # xu's rows are not whole numbers
@@ -49,18 +49,18 @@ def run(
     processes: int = 1,
     resamples: int = 50,
     hold: bool = False,
-    **options: object,
-) -> Evaluation:
+    **options: Any,
+) -> ScoreTable:
     """As a corpus too large to hold is measured, unless ``hold`` says otherwise."""
-    sampling, workers = Sampling(resamples=resamples), engine("local", processes=processes)
-    return evaluate_corpus(corpus, metrics, engine=workers, sampling=sampling, hold=hold, **options)  # type: ignore[arg-type]
+    corpus_options = CorpusOptions(processes=processes, hold=hold, **options)
+    return evaluate_corpus(corpus, metrics, corpus_options, sampling=Sampling(resamples=resamples))
 
 
-def scores(result: Evaluation) -> CorpusScores:
+def scores(result: ScoreTable) -> CorpusScores:
     return {(system, spec): tally.corpus for system, by in result.systems.items() for spec, tally in by.items()}
 
 
-def assert_same(result: Evaluation, whole: CorpusScores) -> None:
+def assert_same(result: ScoreTable, whole: CorpusScores) -> None:
     mine = scores(result)
     assert mine.keys() == whole.keys()
     for key, expected in whole.items():
@@ -197,7 +197,7 @@ def test_intervals_agree_with_those_of_the_whole(tmp_path: Path, synthetic: Synt
 
 def test_comparisons_agree_with_those_of_the_whole(tmp_path: Path, synthetic: Synthetic) -> None:
     corpus = open_corpus([str(synthetic.write_parquet(tmp_path / "shards", files=2, rows_a_group=400))])
-    streamed = compare(run(corpus, metrics=["sari", "fkgl"], paired=True, resamples=1000), trials=500)
+    streamed = compare(run(corpus, metrics=["sari", "fkgl"], count_wins=True, resamples=1000), trials=500)
     held = compare(evaluate(synthetic.evalset, synthetic.outputs, ["sari", "fkgl"]), trials=500)
     for mine, other in zip(streamed.comparisons, held.comparisons, strict=True):
         assert (mine.system, mine.baseline, mine.metric, mine.test) == (

@@ -389,7 +389,7 @@ def test_ratings_grids_and_gates_in_german_say_so_too(tmp_path: Path, capsys: py
 
 
 def test_a_corpus_too_large_to_hold_is_looked_at_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plainly.scoring.streamed.HELD", 0)
+    monkeypatch.setattr("plainly.scoring.corpus_evaluation.HELD", 0)
     (tmp_path / "out.txt").write_text("\n".join(GERMAN * 3) + "\n", encoding="utf-8")
     corpus = open_corpus(outputs=[str(tmp_path / "out.txt")])
     for code, codes in (("", ["metric-language"]), ("de", [])):

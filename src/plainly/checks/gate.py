@@ -28,7 +28,7 @@ from plainly.io.columns import Columns
 from plainly.io.files import stem
 from plainly.io.texts import Incomplete, Outputs, read_texts
 from plainly.io.units import Unit
-from plainly.scoring.score import measure
+from plainly.scoring.evaluate import evaluate, resolve_metrics
 from plainly.scoring.scores import Evaluation
 
 __all__ = ["PRESETS", "Decision", "Finding", "Gate", "Rules", "gate", "preset_text"]
@@ -239,7 +239,8 @@ def gate(
         raise BadInput("There are no outputs beside the baseline. Name another file of outputs.")
     evaluation = None
     if active.specs:
-        evaluation = measure(inputs, metrics=list(active.specs), sampling=sampling, progress=progress, advice=False)
+        metrics = resolve_metrics(list(active.specs), inputs.evalset)
+        evaluation = evaluate(inputs.evalset, inputs.outputs, metrics, sampling=sampling, progress=progress)
     day = today or datetime.date.today()
     has_groups = inputs.evalset.groups is not None
     verdicts: list[Decision] = []

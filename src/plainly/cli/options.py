@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from plainly.core.metric import Metric
     from plainly.io.texts import Texts
     from plainly.people.ratings import Judgements
-    from plainly.scoring.scores import Evaluation
+    from plainly.scoring.scores import ScoreTable
     from plainly.streaming.corpus import Corpus
 
 # Files with more bytes than this in all are read in parts unless --engine memory is passed.
@@ -407,7 +407,7 @@ def _open_corpus(args: argparse.Namespace) -> Corpus:
 def state_file(args: argparse.Namespace, corpus: Corpus) -> Path:
     """Return the file in which a run over a corpus records what is needed to resume it; remove it with --restart."""
     from plainly.scoring import evaluate
-    from plainly.scoring.streamed import run_key
+    from plainly.scoring.corpus_evaluation import run_key
 
     if args.state:
         state = Path(args.state)
@@ -420,7 +420,7 @@ def state_file(args: argparse.Namespace, corpus: Corpus) -> Path:
     return state
 
 
-def say_resumed(evaluation: Evaluation) -> None:
+def say_resumed(evaluation: ScoreTable) -> None:
     """Report that an earlier run had done some of the work."""
     reading = evaluation.reading
     if reading is not None and reading.resumed:

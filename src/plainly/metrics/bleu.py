@@ -23,6 +23,7 @@ from plainly.text.ngrams import ORDER
 from plainly.text.tokenise import TOKENISERS
 
 Bools = npt.NDArray[np.bool_]
+Grams = Counter[tuple[str, ...]]
 
 _PRECISIONS = tuple(f"precision{n}" for n in range(1, ORDER + 1))
 ROW_WIDTH = 2 * ORDER + 2
@@ -202,17 +203,14 @@ class FkBleu(Metric):
         return IBleu(alpha=self.alpha)
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        fkgl = Fkgl()
-        of_sources = evalset.prepare("fkbleu", lambda evalset: fkgl.measure(evalset, evalset.sources))
-        of_outputs = fkgl.measure(evalset, outputs)
+        of_sources = evalset.prepare("fkbleu", lambda evalset: Fkgl().measure(evalset, evalset.sources))
+        of_outputs = Fkgl().measure(evalset, outputs)
         return np.concatenate((self._ibleu.measure(evalset, outputs), of_outputs, of_sources), axis=1)
 
     def score(self, totals: Floats) -> Floats:
         ibleu = self._ibleu.score(totals[..., : 2 * ROW_WIDTH])[..., 0]
-        readability = totals[..., 2 * ROW_WIDTH :]
-        middle = readability.shape[-1] // 2
-        of_output = Fkgl().score(readability[..., :middle])[..., 0]
-        of_source = Fkgl().score(readability[..., middle:])[..., 0]
+        readability = np.split(totals[..., 2 * ROW_WIDTH :], 2, axis=-1)
+        of_output, of_source = (Fkgl().score(sums)[..., 0] for sums in readability)
         difference = of_source - of_output if self.direction == "easier" else of_output - of_source
         return np.stack((ibleu / (1 + np.exp(-difference)), ibleu, of_output, of_source), axis=-1)
 
@@ -274,17 +272,16 @@ class Chrf(Metric):
         score = np.divide(product, divisor, out=np.zeros(divisor.shape), where=divisor > 0)
         return np.where(of_reference.sum(axis=-1) > 0, score, np.nan)[..., None]
 
-    def _counters(self, text: str) -> list[Counter[str]]:
+    def _counters(self, text: str) -> list[Grams]:
         text = text.lower() if self.lowercase else text
         characters, words = "".join(text.split()), _words(text) if self.word_order else []
         counters = [_grams(characters, n) for n in range(1, self.char_order + 1)]
         return counters + [_grams(words, n) for n in range(1, self.word_order + 1)]
 
 
-def _grams(units: str | list[str], length: int) -> Counter[str]:
-    if isinstance(units, str):
-        return Counter(units[at : at + length] for at in range(len(units) - length + 1))
-    return Counter(" ".join(units[at : at + length]) for at in range(len(units) - length + 1))
+def _grams(units: Sequence[str], length: int) -> Grams:
+    """Count the n-grams of a text's characters or words."""
+    return Counter(zip(*(units[at:] for at in range(length)), strict=False))
 
 
 def _words(text: str) -> list[str]:
@@ -300,7 +297,7 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def _statistics(output: list[Counter[str]], reference: list[Counter[str]]) -> list[int]:
+def _statistics(output: list[Grams], reference: list[Grams]) -> list[int]:
     statistics = []
     for of_output, of_reference in zip(output, reference, strict=True):
         # As sacrebleu: an order that the reference is too short for does not count against the output.

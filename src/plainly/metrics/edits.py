@@ -50,13 +50,8 @@ class LevenshteinEdits(EditMetric):
         distances = [np.array([Levenshtein.distance(*pair) for pair in side]) for side in (pairs, tokens)]
         longest = [np.array([max(map(len, pair)) for pair in side]) for side in (pairs, tokens)]
         similarities = [1 - distance / np.maximum(size, 1) for distance, size in zip(distances, longest, strict=True)]
-        return mean_rows(
-            similarities[0],
-            np.array([Indel.normalized_similarity(source, output) for source, output in pairs]),
-            distances[0],
-            similarities[1],
-            distances[1],
-        )
+        indel = np.array([Indel.normalized_similarity(source, output) for source, output in pairs])
+        return mean_rows(similarities[0], indel, distances[0], similarities[1], distances[1])
 
 
 @dataclass(frozen=True, repr=False)

@@ -131,7 +131,7 @@ def find_key(spec: str, metrics: Mapping[str, Metric]) -> str:
     """Return the key of the metric of this spec, which may have a language that the spec lacks; or else the spec."""
     try:
         metric = registry.metric(spec)
-        return next((key for key, of in metrics.items() if in_language(metric, of.language, spec) == of), spec)
+        return next((key for key, other in metrics.items() if in_language(metric, other.language, spec) == other), spec)
     except PlainlyError:
         return spec
 

@@ -198,8 +198,8 @@ class Readability(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.language == "en" and self.formula not in language("en").formulas:  # a formula implies its language
-            its = (code for code in CODES if self.formula in language(code).formulas)
-            object.__setattr__(self, "language", next(its, "en"))
+            codes = (code for code in CODES if self.formula in language(code).formulas)
+            object.__setattr__(self, "language", next(codes, "en"))
         formulas = language(self.language).formulas
         if self.formula and self.formula not in formulas:
             raise unknown_value(f"with language={self.language}, formula", self.formula, formulas)
@@ -338,10 +338,10 @@ class Lexical(Metric):
 def third_quartile(values: Sequence[float]) -> float:
     """Return the 75 % quantile, interpolated linearly as by NumPy, but faster on a few values."""
     values = sorted(values)
-    place = 0.75 * (len(values) - 1)
-    low = int(place)
+    position = 0.75 * (len(values) - 1)
+    low = int(position)
     high = min(low + 1, len(values) - 1)
-    return values[low] + (place - low) * (values[high] - values[low])
+    return values[low] + (position - low) * (values[high] - values[low])
 
 
 @cache

@@ -19,7 +19,7 @@ from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
 from plainly.core.sampling import Sampling
 from plainly.scoring.evaluate import evaluate
-from plainly.scoring.scores import Evaluation
+from plainly.scoring.scores import ScoreTable
 from plainly.text import sentences
 from plainly.text.sentence_alignment import OUTCOMES, Alignment, PlacedSentence, align
 from plainly.typology.annotation import Pair
@@ -110,7 +110,7 @@ class LengthScores:
     scores: Mapping[str, Mapping[str, tuple[float, ...]]]
 
 
-def item_spreads(evaluation: Evaluation) -> dict[str, dict[str, Five]]:
+def item_spreads(evaluation: ScoreTable) -> dict[str, dict[str, Five]]:
     """Return five quantiles of the items' scores, by metric and system (best first), for metrics whose scores vary."""
     if evaluation.n < FEWEST_ITEMS:
         return {}
@@ -127,7 +127,7 @@ def item_spreads(evaluation: Evaluation) -> dict[str, dict[str, Five]]:
     return spreads
 
 
-def length_scores(evaluation: Evaluation) -> LengthScores | None:
+def length_scores(evaluation: ScoreTable) -> LengthScores | None:
     """Score items by length of the source, in groups of about equal size."""
     from plainly.text.words import words
 
@@ -205,7 +205,7 @@ _EQUAL = 0.1
 _FEWEST_EQUAL = 5
 
 
-def from_references(evaluation: Evaluation) -> tuple[Alarm, ...]:
+def from_references(evaluation: ScoreTable) -> tuple[Alarm, ...]:
     """Find systems whose outputs equal a reference of the same item too often."""
     evalset, shares = evaluation.evalset, {}
     if not evalset.references:
@@ -226,7 +226,7 @@ def from_references(evaluation: Evaluation) -> tuple[Alarm, ...]:
     return tuple(Alarm(spec, tuple(shares), message) for spec in specs[:1])
 
 
-def find_undefined(evaluation: Evaluation) -> tuple[Alarm, ...]:
+def find_undefined(evaluation: ScoreTable) -> tuple[Alarm, ...]:
     """Find systems for which a metric is undefined on some items."""
     alarms = []
     for spec in evaluation.measurable:
@@ -248,7 +248,7 @@ class Tricks:
     systems: tuple[str, ...] = ()
 
 
-def tricks(evaluation: Evaluation, progress: Progress = no_progress) -> Tricks:
+def tricks(evaluation: ScoreTable, progress: Progress = no_progress) -> Tricks:
     """Try tricks from the literature on the outputs of the best, the middle and the worst system."""
     specs = [spec for spec in evaluation.measurable if evaluation.metrics[spec].better != "neither"]
     if not specs or evaluation.outputs is None:

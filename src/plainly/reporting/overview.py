@@ -31,7 +31,7 @@ from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
 from plainly.scoring.sanity import against_itself
 from plainly.scoring.score import advise
-from plainly.scoring.scores import Evaluation
+from plainly.scoring.scores import ScoreTable
 from plainly.stats.resample import Estimate
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Sentence:
 class Overview:
     """Scores and the analyses beside them. A part is empty or None if it was impossible or not requested."""
 
-    evaluation: Evaluation
+    evaluation: ScoreTable
     comparisons: Comparisons | None = None
     cautions: tuple[Note, ...] = ()  # what may be wrong with the texts
     spreads: Mapping[str, Mapping[str, findings.Five]] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Overview:
 
 
 def overview(
-    evaluation: Evaluation,
+    evaluation: ScoreTable,
     *,
     labeller: str | None = "rules",
     audit: bool = True,
@@ -177,7 +177,7 @@ def overview(
     return Overview(evaluation, left_out=tuple(left_out), **parts)
 
 
-def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:
+def _correlations(evaluation: ScoreTable, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:
     """Correlate each metric with each dimension, over the outputs that were rated."""
     texts = judgements
     if not judgements.outputs:  # ratings without texts: use the outputs of the report
@@ -344,7 +344,7 @@ SIMPLICITY = ("cefr", "cefr-published", "sle", "sari", "fkgl", "flesch", "ari", 
 MEANING = ("meaning", "bertscore", "nli", "bleu", "chrf", "tbleu", "levenshtein")
 
 
-def axes(evaluation: Evaluation) -> tuple[str, str] | None:
+def axes(evaluation: ScoreTable) -> tuple[str, str] | None:
     """Return the metrics for simplicity and meaning, if there are both and several systems."""
     by_name: dict[str, str] = {}
     for spec, metric in evaluation.metrics.items():
@@ -354,7 +354,7 @@ def axes(evaluation: Evaluation) -> tuple[str, str] | None:
     return (simplicity, meaning) if simplicity and meaning and len(evaluation) > 1 else None
 
 
-def front(evaluation: Evaluation, simplicity: str, meaning: str) -> list[str]:
+def front(evaluation: ScoreTable, simplicity: str, meaning: str) -> list[str]:
     """Return the systems that no other beats on one of two metrics and at least equals on the other."""
     specs = (simplicity, meaning)
     signs = np.array([-1.0 if evaluation.metrics[spec].better == "lower" else 1.0 for spec in specs])

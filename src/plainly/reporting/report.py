@@ -24,8 +24,9 @@ from plainly.reporting import paper
 from plainly.reporting.figures import Panel
 from plainly.reporting.overview import Overview, Sentence, lead, overview
 from plainly.reporting.svg import Figure
-from plainly.scoring.score import measure
-from plainly.scoring.scores import Evaluation, SystemScores
+from plainly.scoring.corpus_evaluation import CorpusOptions
+from plainly.scoring.score import MeasureOptions, TextArguments, measure
+from plainly.scoring.scores import ScoreTable, SystemScores
 
 if TYPE_CHECKING:
     from plainly.core.evalset import EvalSet
@@ -183,23 +184,9 @@ def report(
     judgements = None if ratings is None or choices is not None else read_ratings(ratings, progress=progress)
     evaluation = measure(
         data,
-        sources=sources,
-        outputs=outputs,
-        references=references,
-        evalset=evalset,
-        metrics=metrics,
-        ids=ids,
-        groups=groups,
-        columns=columns,
-        language=language,
-        incomplete=incomplete,
-        unit=unit,
-        intervals=intervals,
-        sampling=sampling,
-        advice=advice,
-        engine=engine,
-        processes=processes,
-        address=address,
+        TextArguments(sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit),
+        MeasureOptions(metrics, sampling=sampling, intervals=intervals, advice=advice),
+        CorpusOptions(engine, processes, address),
         progress=progress,
     )
     contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
@@ -213,11 +200,11 @@ def report(
     return result
 
 
-def plot(result: Evaluation | SystemScores, metric: str | None = None) -> Figure:
+def plot(result: ScoreTable | SystemScores, metric: str | None = None) -> Figure:
     """Plot scores by one metric (default: the first) with intervals, to show in a notebook or to save."""
     from plainly.reporting.plots import score_plots
 
-    evaluation = result if isinstance(result, Evaluation) else result.alone
+    evaluation = result if isinstance(result, ScoreTable) else result.alone
     spec = metric if metric is not None else evaluation.specs[0]
     column = {system: {spec: scores[spec]} for system, scores in evaluation.items()}
     panel = next(score_plots(Overview(replace(evaluation, systems=column))), None)

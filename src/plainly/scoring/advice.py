@@ -10,19 +10,19 @@ from plainly.core.result import Note
 from plainly.metrics.evidence import describe_for_methods, evidence, uses_shipped_model
 from plainly.metrics.readability import Fkgl
 from plainly.scoring.evaluate import check_metrics, resolve_metrics
-from plainly.scoring.scores import Evaluation
+from plainly.scoring.scores import ScoreTable
 
 # The score in EASSE is computed for at most this many items, and reported if it differs by at least this much.
-_MOST_ITEMS, _APART = 5000, 0.05
+_MOST_ITEMS, _DIFFERENT = 5000, 0.05
 
 
-def remarks(evaluation: Evaluation) -> list[Note]:
+def remarks(evaluation: ScoreTable) -> list[Note]:
     """Return the remarks, metric by metric."""
     of_metrics = [note for spec in evaluation.metrics for note in _of_metric(evaluation, spec)]
     return [*of_metrics, *_left_out(evaluation), *_unkept()]
 
 
-def _of_metric(evaluation: Evaluation, spec: str) -> Iterator[Note]:
+def _of_metric(evaluation: ScoreTable, spec: str) -> Iterator[Note]:
     metric = evaluation.metrics[spec]
     if advice := evidence(metric).advice:
         yield Note(f"{spec}: {advice}")
@@ -46,26 +46,25 @@ def _of_metric(evaluation: Evaluation, spec: str) -> Iterator[Note]:
         yield Note(f"{spec}: items longer than the model's window were read in pieces ({listed(counts)}).")
 
 
-def _other_fkgl(evaluation: Evaluation, spec: str, metric: Fkgl) -> Iterator[Note]:
+def _other_fkgl(evaluation: ScoreTable, spec: str, metric: Fkgl) -> Iterator[Note]:
     """Return the FKGL of EASSE, which most papers report, if it differs."""
     if metric.variant == "easse" or not evaluation.outputs or evaluation.n > _MOST_ITEMS:
         return
-    other, apart = replace(metric, variant="easse", syllables="rules"), {}
+    other, pairs = replace(metric, variant="easse", syllables="rules"), []
     for system, scores in evaluation.of_metric(spec).items():
         if system in evaluation.outputs:
             rows = other.measure(evaluation.evalset, evaluation.outputs[system])
-            apart[system] = (float(other.score(rows.sum(axis=0))[0]), float(scores))
-    most = max(apart, key=lambda system: abs(apart[system][0] - apart[system][1]), default="")
-    if apart and abs(apart[most][0] - apart[most][1]) >= _APART:
-        theirs, ours = apart[most]
-        name = f" of {most}" if most else ""
+            pairs.append((system, float(other.score(rows.sum(axis=0))[0]), float(scores)))
+    system, theirs, ours = max(pairs, key=lambda pair: abs(pair[1] - pair[2]), default=("", 0.0, 0.0))
+    if abs(theirs - ours) >= _DIFFERENT:
+        name = f" of {system}" if system else ""
         yield Note(
             f"{spec}{name} is {number(ours)} here and {number(theirs)} in EASSE, which counts punctuation as words "
             f"and syllables in its own way. For EASSE's number: metrics={repr(other)!r}"
         )
 
 
-def _left_out(evaluation: Evaluation) -> Iterator[Note]:
+def _left_out(evaluation: ScoreTable) -> Iterator[Note]:
     """Return what was not computed because there are no sources or no references, and how to get it."""
     for spec, metric in evaluation.metrics.items():
         if isinstance(metric, OutputMetric) and spec != repr(metric):

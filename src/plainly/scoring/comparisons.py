@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from typing import Literal, get_args
 
 from plainly.core.errors import UnknownName
@@ -15,7 +17,7 @@ from plainly.core.metric import Better
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling
 from plainly.scoring.sanity import against_itself
-from plainly.scoring.scores import Evaluation
+from plainly.scoring.scores import ScoreTable
 from plainly.scoring.subsets import describe_label
 from plainly.stats import paired
 
@@ -93,7 +95,7 @@ class Comparison:
 class Comparisons(Result):
     """All comparisons of a run: every two systems, or each with the ``baseline``; on ``subsets`` if requested."""
 
-    evaluation: Evaluation
+    evaluation: ScoreTable
     comparisons: tuple[Comparison, ...]
     baseline: str | None
     tests: tuple[Test, ...]
@@ -122,7 +124,7 @@ class Comparisons(Result):
 
     def deciding_comparisons(self, spec: str) -> list[Comparison]:
         """Return the comparisons by one metric, by the deciding test."""
-        return [pair for pair in self.comparisons if pair.metric == spec and pair.test == self.deciding]
+        return [pair for pair in self.comparisons if (pair.metric, pair.test) == (spec, self.deciding)]
 
     def pair(self, spec: str, system: str, other: str) -> Comparison:
         """Return the deciding comparison of two systems, in whichever order it was made."""
@@ -133,8 +135,11 @@ class Comparisons(Result):
 
     @cached_property
     def _pair_of(self) -> dict[tuple[str, frozenset[str]], Comparison]:
-        decided = (pair for pair in self.comparisons if pair.test == self.deciding)
-        return {(pair.metric, frozenset((pair.system, pair.baseline))): pair for pair in decided}
+        return {
+            (pair.metric, frozenset((pair.system, pair.baseline))): pair
+            for pair in self.comparisons
+            if pair.test == self.deciding
+        }
 
     def beats(self, spec: str, system: str, other: str) -> bool:
         """Return whether the first may be called better than the second."""
@@ -252,40 +257,21 @@ class Comparisons(Result):
 
     def _pairs(self) -> Table:
         """Return a row for each comparison, with the p-values of the tests that were run."""
-        by_pair: dict[tuple[str, str, str], list[Comparison]] = {}
-        for comparison in self.comparisons:
-            by_pair.setdefault((comparison.metric, comparison.system, comparison.baseline), []).append(comparison)
-        columns = {"paired-bootstrap": "p bootstrap", "approximate-randomisation": "p random."}
         rows = []
-        for (metric, system, baseline), tests in by_pair.items():
-            decided = next(comparison for comparison in tests if comparison.test == self.deciding)
+        for names, group in groupby(self.comparisons, attrgetter("metric", "system", "baseline")):
+            tests = list(group)
+            pair = next(comparison for comparison in tests if comparison.test == self.deciding)
+            difference = interval(pair.difference, pair.low, pair.high, sign=True)
+            effect, detectable = number(pair.effect_size, sign=True), number(pair.smallest_detectable)
+            p_values = (p_value(comparison.p_value) for comparison in tests)
+            corrected = p_value(pair.p_claim)
             rows.append(
-                (
-                    metric,
-                    system,
-                    baseline,
-                    number(decided.score),
-                    interval(decided.difference, decided.low, decided.high, sign=True),
-                    *(p_value(comparison.p_value) for comparison in tests),
-                    p_value(decided.p_claim),
-                    number(decided.effect_size, sign=True),
-                    number(decided.smallest_detectable),
-                    decided.verdict,
-                )
+                (*names, number(pair.score), difference, *p_values, corrected, effect, detectable, pair.verdict)
             )
-        p_values = tuple(columns[test] for test in self.tests)
-        header = (
-            "metric",
-            "system",
-            "baseline",
-            "score",
-            "difference",
-            *p_values,
-            "p Holm",
-            "effect",
-            "detectable",
-            "",
-        )
+        columns = {"paired-bootstrap": "p bootstrap", "approximate-randomisation": "p random."}
+        tests_run = (columns[test] for test in self.tests)
+        names = ("metric", "system", "baseline")
+        header = (*names, "score", "difference", *tests_run, "p Holm", "effect", "detectable", "")
         return Table(header, tuple(rows), text_columns=frozenset({0, 1, 2}))
 
     def _matrix(self, spec: str) -> Table:
@@ -354,16 +340,16 @@ def _reference_caveat(result: Comparisons, spec: str) -> str:
     itself = against_itself(result.evaluation, spec)
     if not itself:
         return ""
-    what = "is a reference" if len(itself) == 1 else "are references"
-    return f" But {listed(itself)} {what} scored against itself, so that score is not comparable."
+    are = "is a reference" if len(itself) == 1 else "are references"
+    return f" But {listed(itself)} {are} scored against itself, so that score is not comparable."
 
 
 def _claim(result: Comparisons, spec: str, family: int) -> str:
-    decided = result.deciding_comparisons(spec)
-    defined = [pair for pair in decided if math.isfinite(pair.difference)]
+    pairs = result.deciding_comparisons(spec)
+    defined = [pair for pair in pairs if math.isfinite(pair.difference)]
     if not defined:
         return f"{spec}: undefined for these outputs; nothing may be claimed."
-    if len(decided) == 1:
+    if len(pairs) == 1:
         return _claim_about_pair(defined[0], family=family, unit=result.unit)
     if result.baseline is not None:
         return _claim_against_baseline(result.baseline, spec, defined, family=family)
@@ -409,18 +395,18 @@ def _claim_against_baseline(baseline: str, spec: str, pairs: Sequence[Comparison
 
 
 def _claim_about_ranking(result: Comparisons, spec: str, pairs: Sequence[Comparison], *, family: int) -> str:
-    apart = sum(pair.significant for pair in pairs)
+    count = sum(pair.significant for pair in pairs)
     basis = _basis(pairs, family)
     if pairs[0].better == "neither":
-        return f"{spec}: {apart} of {len(pairs)} pairs differ; the metric does not say which is better ({basis})."
+        return f"{spec}: {count} of {len(pairs)} pairs differ; the metric does not say which is better ({basis})."
     top = result.ties(spec)[0]
     best = f"{top[0]} scores best" if len(top) == 1 else f"{listed(top)} score best and cannot be told apart"
-    return f"{spec}: {best}; {apart} of {len(pairs)} pairs can be told apart ({basis})."
+    return f"{spec}: {best}; {count} of {len(pairs)} pairs can be told apart ({basis})."
 
 
 def _basis(pairs: Sequence[Comparison], family: int) -> str:
     sizes = [pair.smallest_detectable for pair in pairs if math.isfinite(pair.smallest_detectable)]
-    sizes_text = ""
-    if sizes:
-        sizes_text = f"; {pairs[0].n} items show differences of about {span(min(sizes), max(sizes))} or more"
-    return f"{1 - pairs[0].level:.0%} level, Holm over {family} comparisons{sizes_text}"
+    basis = f"{1 - pairs[0].level:.0%} level, Holm over {family} comparisons"
+    if not sizes:
+        return basis
+    return f"{basis}; {pairs[0].n} items show differences of about {span(min(sizes), max(sizes))} or more"

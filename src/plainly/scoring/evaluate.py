@@ -4,7 +4,7 @@ import dataclasses
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from plainly.core import limits, registry
 from plainly.core.errors import BadInput, check_choice
@@ -15,13 +15,13 @@ from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, TextSourc
 from plainly.core.progress import Progress, Tell, ignore_progress, no_progress, report_work
 from plainly.core.sampling import Sampling
 from plainly.metrics.evidence import in_language
-from plainly.scoring.scores import Evaluation, Scores, Signature, reference_range
-from plainly.stats.resample import Draws, interval
+from plainly.scoring.scores import Evaluation, Scores, ScoreTable, Signature, reference_range
+from plainly.stats.resample import interval
 
 __all__ = ["Evaluation", "Metrics", "Scores", "check_metrics", "evaluate", "measure"]
 
+AnyEvaluation = TypeVar("AnyEvaluation", bound=ScoreTable)
 Outputs = Mapping[str, Sequence[str]]
-DEFAULT = Sampling()
 DEFAULT_METRICS = ("sari", "bleu", "fkgl")
 DEFAULT_WITHOUT_REFERENCES = ("fkgl", "edits", "splits")
 DEFAULT_ALONE, DEFAULT_ALONE_LEARNED = ("fkgl", "length"), ("sle.output", "cefr")  # without sources and references
@@ -34,7 +34,7 @@ def evaluate(
     outputs: Outputs,
     metrics: Metrics,
     *,
-    sampling: Sampling | None = DEFAULT,
+    sampling: Sampling | None = Sampling(),
     progress: Progress = no_progress,
 ) -> Evaluation:
     """Measure every system with every metric. All inputs are checked before anything is measured.
@@ -61,8 +61,10 @@ def from_rows(
         spec: Signature.of(metric, data=evalset.fingerprint, references=references) for spec, metric in metrics.items()
     }
     systems = {
-        system: {spec: Scores.of_items(metric, system, of[spec], signatures[spec]) for spec, metric in metrics.items()}
-        for system, of in rows.items()
+        system: {
+            spec: Scores.of_items(metric, system, by_spec[spec], signatures[spec]) for spec, metric in metrics.items()
+        }
+        for system, by_spec in rows.items()
     }
     return add_intervals(Evaluation(evalset, systems, sampling, outputs))
 
@@ -71,12 +73,10 @@ def measure(
     evalset: EvalSet, outputs: Outputs, metrics: Mapping[str, Metric], tell: Tell = ignore_progress
 ) -> Iterator[tuple[str, dict[str, Floats]]]:
     """Measure every metric on each system in turn, and yield its rows; large corpora are passed in batches."""
-    for what, texts in (
-        ("source", evalset.sources),
-        *((f"output of {name}", texts) for name, texts in outputs.items()),
-    ):
+    all_texts = {"source": evalset.sources, **{f"output of {system}": texts for system, texts in outputs.items()}}
+    for name, texts in all_texts.items():
         if len(longest := max(texts, key=len, default="")) > limits.limit("text"):
-            limits.check("text", len(longest), f"The {what} of item {evalset.ids[list(texts).index(longest)]!r}")
+            limits.check("text", len(longest), f"The {name} of item {evalset.ids[list(texts).index(longest)]!r}")
     for system, texts in outputs.items():
         rows: dict[str, Floats] = {}
         absent = [item for item, text in enumerate(texts) if isinstance(text, Absent)]
@@ -89,33 +89,30 @@ def measure(
         yield system, {spec: rows[spec] for spec in metrics}
 
 
-def add_intervals(evaluation: Evaluation) -> Evaluation:
+def add_intervals(evaluation: AnyEvaluation) -> AnyEvaluation:
     """Return the evaluation with an Estimate for every output, from draws that all metrics and systems share."""
     sampling = evaluation.sampling
     if sampling is None or evaluation.n < 2:
         return evaluation
     draws = evaluation.draws(sampling)
-    systems = {system: with_intervals(scores, draws, sampling) for system, scores in evaluation.systems.items()}
-    return dataclasses.replace(evaluation, systems=systems)
-
-
-def with_intervals(scores: Mapping[str, Scores], draws: Draws, sampling: Sampling) -> dict[str, Scores]:
-    """Return one system's scores with an Estimate for every output."""
-    totals_of_draws = draws.totals([of_metric.rows for of_metric in scores.values()])
-    return {
-        spec: of_metric.with_estimates(
-            interval(
-                draws.units(of_metric.rows),
-                of_metric.metric.score,
-                totals,
-                sampling=sampling,
-                unit=draws.unit,
-                name=draws.name,
-                totals=of_metric.totals,
+    systems = {}
+    for system, by_spec in evaluation.systems.items():
+        totals = draws.totals([scores.rows for scores in by_spec.values()])
+        systems[system] = {
+            spec: scores.with_estimates(
+                interval(
+                    draws.units(scores.rows),
+                    scores.metric.score,
+                    of_draws,
+                    sampling=sampling,
+                    unit=draws.unit,
+                    name=draws.name,
+                    totals=scores.totals,
+                )
             )
-        )
-        for (spec, of_metric), totals in zip(scores.items(), totals_of_draws, strict=True)
-    }
+            for (spec, scores), of_draws in zip(by_spec.items(), totals, strict=True)
+        }
+    return dataclasses.replace(evaluation, systems=systems)
 
 
 def resolve_metrics(

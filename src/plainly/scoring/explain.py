@@ -129,10 +129,14 @@ def describe(name: str | None = None) -> Listing:
             if name is not None:
                 raise
             problems.append(Note(str(error), "warning", code="plugin"))
-    payload, rows = {"schema": "plainly.metrics/1", "metrics": facts}, tuple(map(_flat, facts))
+    payload = {"schema": "plainly.metrics/1", "metrics": facts}
+    columns = {"name": "metric", "better": "better", "needs": "compares with", "summary": "what it is"}
+    rows = tuple(
+        {**{key: entry[key] for key in columns}, "needs": " and ".join(entry["needs"]) or "the output alone"}
+        for entry in facts
+    )
     if name is not None:
         return Listing(payload, rows, prose=_prose(facts[0]))
-    columns = {"name": "metric", "better": "better", "needs": "compares with", "summary": "what it is"}
     remark = "plainly metrics NAME describes one; parameters go in parentheses: -m 'sari(variant=hf)'"
     return Listing(payload, rows, columns, remark, problems=tuple(problems))
 
@@ -176,11 +180,6 @@ def _facts(name: str) -> Record:
             if parameter.init
         ],
     }
-
-
-def _flat(facts: Record) -> Record:
-    needs = " and ".join(facts["needs"]) or "the output alone"
-    return {"name": facts["name"], "better": facts["better"], "needs": needs, "summary": facts["summary"]}
 
 
 def _values(hint: Any) -> str:

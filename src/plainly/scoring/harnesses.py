@@ -16,7 +16,8 @@ _Item = tuple[str, str, list[str]]  # source, prediction, references
 
 def _items(sources: Sequence[str], predictions: Sequence[str], references: References) -> list[_Item]:
     if not len(sources) == len(predictions) == len(references):
-        raise BadInput(f"{len(sources)} sources, {len(predictions)} predictions and {len(references)} references.")
+        sizes = f"{len(sources)} sources, {len(predictions)} predictions and {len(references)} references"
+        raise BadInput(f"Each item needs a source, a prediction and its references; there are {sizes}.")
     rows = [[row] if isinstance(row, str) else list(row) for row in references]
     return list(zip(sources, predictions, rows, strict=True))
 

@@ -39,7 +39,7 @@ def draw_references(
     if not needing:
         raise BadInput("None of these metrics compares with references, so other references would change nothing.")
     variants = _variants(evaluation, needing, halves=halves, seed=sampling.seed)
-    drawn = {
+    draws = {
         spec: {system: variant_totals(variants[spec][system], sampling, units=over == "both") for system in evaluation}
         for spec in needing
     }
@@ -47,19 +47,19 @@ def draw_references(
         items = Resampler(evaluation.n, sampling.resamples, sampling.seed, evaluation.evalset.groups)
         for spec in (spec for spec in evaluation.specs if spec not in needing):
             totals = items.totals([scores.rows for scores in evaluation.of_metric(spec).values()])
-            drawn[spec] = dict(zip(evaluation, totals, strict=True))
-    return drawn
+            draws[spec] = dict(zip(evaluation, totals, strict=True))
+    return draws
 
 
-def with_intervals(evaluation: Evaluation, drawn: ReferenceDraws, *, over: str) -> Evaluation:
+def with_intervals(evaluation: Evaluation, draws: ReferenceDraws, *, over: str) -> Evaluation:
     """Return the evaluation with intervals from these draws; a metric that has none gets no interval."""
     sampling = evaluation.sampling or Sampling()
     unit = "references" if over == "references" else "items and references"
 
     def estimated(system: str, spec: str, scores: Scores) -> Scores:
-        if spec not in drawn:
+        if spec not in draws:
             return replace(scores, intervals={})
-        totals = drawn[spec][system]
+        totals = draws[spec][system]
         return scores.with_estimates(
             interval(scores.rows, scores.metric.score, totals, sampling=sampling, unit=unit, totals=scores.totals)
         )
@@ -68,10 +68,10 @@ def with_intervals(evaluation: Evaluation, drawn: ReferenceDraws, *, over: str) 
         system: {spec: estimated(system, spec, scores) for spec, scores in of_system.items()}
         for system, of_system in evaluation.systems.items()
     }
-    return replace(evaluation, systems=systems, input_notes=(*evaluation.input_notes, *_too_narrow(evaluation, drawn)))
+    return replace(evaluation, systems=systems, input_notes=(*evaluation.input_notes, *_too_narrow(evaluation, draws)))
 
 
-def _too_narrow(evaluation: Evaluation, drawn: ReferenceDraws) -> list[Note]:
+def _too_narrow(evaluation: Evaluation, draws: ReferenceDraws) -> list[Note]:
     """Warn about intervals that simulations show to be too narrow: see docs/statistics.md.
 
     A metric that counts every reference is a sum over them, to which the jackknife's theory applies; the best match
@@ -80,7 +80,7 @@ def _too_narrow(evaluation: Evaluation, drawn: ReferenceDraws) -> list[Note]:
     most = int(evaluation.evalset.reference_counts.max(initial=0))
     matching = [
         spec
-        for spec in drawn
+        for spec in draws
         if "references" in evaluation.metrics[spec].needs and evaluation.metrics[spec].reference_columns is None
     ]
     if not matching or most >= _ENOUGH:
@@ -94,12 +94,7 @@ def _too_narrow(evaluation: Evaluation, drawn: ReferenceDraws) -> list[Note]:
 
 def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed: int) -> dict[str, dict[str, Floats]]:
     """Return rows (units, halves, k) by metric and system: each row, shifted as by half of its references."""
-    evalset, outputs = evaluation.evalset, evaluation.outputs
-    if outputs is None:
-        raise BadInput(
-            "To draw other references, outputs are measured against halves of them, and the texts are not at hand: "
-            "they are not kept with saved scores, nor of a corpus too large to hold. Give the texts of a smaller set."
-        )
+    evalset, outputs = evaluation.evalset, evaluation.texts
     counts = evalset.reference_counts
     if int(counts.max(initial=0)) < 2:
         raise BadInput("Resampling references needs items with at least two. Use over='items'.")

@@ -5,17 +5,15 @@ not, the metric is unsuitable. A held-out reference shows what people reach. It 
 references that are left, so every system is scored against as few: each reference is left out once, for all.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Metric
 from plainly.core.result import Record, Table
 from plainly.scoring.evaluate import add_intervals, evaluate
-from plainly.scoring.scores import Evaluation, Scores
+from plainly.scoring.scores import Evaluation, Scores, ScoreTable
 
 HELD_OUT = "(held-out reference)"
 
@@ -34,14 +32,14 @@ def rows(evalset: EvalSet, *, seed: int) -> dict[str, tuple[str, ...]]:
     }
 
 
-def against_itself(evaluation: Evaluation, spec: str) -> tuple[str, ...]:
+def against_itself(evaluation: ScoreTable, spec: str) -> tuple[str, ...]:
     """Return the systems that are references, if the metric compares with references."""
     return evaluation.reference_systems if "references" in evaluation.metrics[spec].needs else ()
 
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """All systems and the held-out reference, against one reference less than there are; ``items`` have two or more."""
+    """All systems and the held-out reference, against one reference fewer; ``items`` have two or more references."""
 
     evaluation: Evaluation
     references: str
@@ -69,15 +67,13 @@ def leave_one_out(evaluation: Evaluation) -> LeaveOneOut:
 
     Items with a single reference cannot take part and are left out.
     """
-    if evaluation.outputs is None:
-        raise BadInput("Holding out a reference needs the texts, which are not available.")
     mask = evaluation.evalset.reference_counts >= 2
     if not mask.any():
         raise BadInput("A reference can only be held out where an item has two or more.")
-    several = evaluation.select(mask)
-    counts = several.evalset.reference_counts
+    selection = evaluation.select(mask)
+    counts = selection.evalset.reference_counts
     fewest, most = int(counts.min()) - 1, int(counts.max()) - 1
-    folds = [_fold(several.evalset, several.outputs or {}, several.metrics, at) for at in range(most + 1)]
+    folds = [_fold(selection, at) for at in range(most + 1)]
     remark = f"left-out:1 of {most + 1}"
     systems: dict[str, dict[str, Scores]] = {}
     for system in folds[0]:
@@ -87,17 +83,16 @@ def leave_one_out(evaluation: Evaluation) -> LeaveOneOut:
             signature = replace(scores.signature, remarks=(*scores.signature.remarks, remark))
             systems[system][spec] = Scores.of_items(scores.metric, system, rows, signature)
     return LeaveOneOut(
-        add_intervals(Evaluation(several.evalset, systems, evaluation.sampling)),
+        add_intervals(Evaluation(selection.evalset, systems, evaluation.sampling)),
         str(most) if fewest == most else f"{fewest} to {most}",
         len(folds),
     )
 
 
-def _fold(
-    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], metrics: Mapping[str, Metric], left_out: int
-) -> Evaluation:
+def _fold(evaluation: Evaluation, left_out: int) -> Evaluation:
     """Score one reference of each item as a system, against the others; items with few references repeat theirs."""
+    evalset = evaluation.evalset
     at = [left_out % len(references) for references in evalset.references]
     rest = replace(evalset, references=tuple(r[:k] + r[k + 1 :] for r, k in zip(evalset.references, at, strict=True)))
     held_out = tuple(r[k] for r, k in zip(evalset.references, at, strict=True))
-    return evaluate(rest, {**outputs, HELD_OUT: held_out}, metrics, sampling=None)
+    return evaluate(rest, {**evaluation.texts, HELD_OUT: held_out}, evaluation.metrics, sampling=None)

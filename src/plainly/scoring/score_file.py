@@ -11,15 +11,15 @@ from plainly.core import registry, tables
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_arrays, write_arrays, write_whole
-from plainly.core.metric import AdaptedMetric, Floats, Metric, OutputMetric
+from plainly.core.metric import AdaptedMetric, Floats, OutputMetric
 from plainly.io.tables import import_pyarrow
-from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores, Signature
+from plainly.scoring.scores import BinnedEvaluation, BinnedScores, Evaluation, Scores, ScoreTable, Signature
 
 SCHEMA = "plainly.rows/1"
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
-def segment_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
+def segment_columns(evaluation: ScoreTable) -> dict[str, list[Any]]:
     """Return one record for each system and item: id, group, then every output of every metric as ``metric.output``."""
     evalset = evaluation.evalset
     columns: dict[str, list[Any]] = {"system": [], "id": []}
@@ -40,10 +40,10 @@ def segment_columns(evaluation: Evaluation) -> dict[str, list[Any]]:
 def check_segments(path: str) -> None:
     """Raise unless the file's name says in which format to write every item's scores."""
     if Path(path).suffix.lower() not in _SUFFIXES:
-        raise BadInput(f"Cannot tell the format of {path} from its name; let it end in {', '.join(_SUFFIXES)}.")
+        raise BadInput(f"The name of {path} does not say its format. It must end in {', '.join(_SUFFIXES)}.")
 
 
-def write_segments(path: str, evaluation: Evaluation) -> None:
+def write_segments(path: str, evaluation: ScoreTable) -> None:
     """Write every item's scores; the file's name determines the format. Undefined is null or an empty field."""
     check_segments(path)
     suffix = Path(path).suffix.lower()
@@ -70,7 +70,7 @@ def check_saved(path: str) -> None:
         raise BadInput(f"Saved scores are a .npz file; name it {Path(path).with_suffix('.npz')}.")
 
 
-def save(path: str, evaluation: Evaluation) -> None:
+def save(path: str, evaluation: ScoreTable) -> None:
     """Save the measured rows: compare, audit, meta and report read them without measuring again."""
     check_saved(path)
     evalset = evaluation.evalset
@@ -86,18 +86,13 @@ def save(path: str, evaluation: Evaluation) -> None:
         "schema": SCHEMA,
         "version": plainly.__version__,
         "test_set": evalset.name,
-        "units": "items",
         "items": evaluation.n,
-        "drawn": "items",
-        "outcomes": [],
+        **evaluation.describe_rows(),
         "ids": list(evalset.ids),
         "groups": list(evalset.groups) if evalset.groups is not None else None,
         "columns": {name: list(values) for name, values in evalset.columns.items()},
         "scores": entries,
     }
-    if isinstance(evaluation, BinnedEvaluation):
-        outcomes = [[*pair, *counts] for pair, counts in evaluation.outcomes.items()]
-        about |= {"units": "bins", "drawn": evaluation.bin_content, "outcomes": outcomes}
     write_arrays(path, arrays, about, compress=True)
 
 
@@ -114,12 +109,7 @@ class SavedMetric(AdaptedMetric):
         )
 
 
-def _named_in_file(spec: str) -> Metric:
-    metric = registry.metric(spec)
-    return SavedMetric(metric) if metric.runs_programs else metric
-
-
-def open_saved(path: str) -> Evaluation:
+def open_saved(path: str) -> ScoreTable:
     """Read saved scores, with the ids and groups of their set; the texts are not saved."""
     try:
         arrays, about = read_arrays(path)
@@ -136,7 +126,8 @@ def open_saved(path: str) -> Evaluation:
         systems: dict[str, dict[str, Scores]] = {}
         for number, entry in enumerate(about["scores"]):
             signature = Signature.parse(entry["signature"])
-            metric = _named_in_file(entry["spec"]).for_evalset(evalset)
+            metric = registry.metric(entry["spec"])
+            metric = (SavedMetric(metric) if metric.runs_programs else metric).for_evalset(evalset)
             if not isinstance(metric, OutputMetric) and signature.headline:  # measured without sources
                 metric = OutputMetric(metric, signature.headline)
             rows, totals = arrays[entry["rows"]], arrays[f"totals{number}"]

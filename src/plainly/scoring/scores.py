@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 # (metric, system, other system) → on how many items the first scores higher, lower and the same
 Outcomes = Mapping[tuple[str, str, str], tuple[int, int, int]]
-
+_SAME = 1e-9  # of the largest score: two items closer than this are equal
 
 _TEXT = re.compile(
     r"(?P<spec>.*?)(?:\|refs:(?P<refs>[\d-]+))?\|data:(?P<data>[^|]*)(?P<rest>(?:\|[^|:]+:[^|]*)*)", re.DOTALL
@@ -207,12 +208,11 @@ class BinnedScores(Scores):
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Mapping[str, "SystemScores"], Result):
-    """All metrics on all systems: ``evaluation["ACCESS"]["sari"].value``.
+class ScoreTable(Mapping[str, "SystemScores"], Result):
+    """All metrics on all systems, with all that does not need single items: the base of both kinds of evaluation.
 
-    ``outputs`` are the texts, where they were kept; ``reading`` says what became of the rows of the files. ``by``,
-    ``subsets`` and ``held_out`` are set if requested; ``taken`` describes how files were read, and
-    ``advise`` looks for warnings when they are read.
+    ``outputs`` are the texts, where they were kept; ``reading`` says what became of the rows of the files.
+    ``input_notes`` describe how the texts were read; ``advise`` looks for warnings when they are needed.
     """
 
     evalset: EvalSet
@@ -220,11 +220,8 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
     sampling: Sampling | None = None
     outputs: Mapping[str, Sequence[str]] | None = None
     reading: Reading | None = None
-    by: str | None = None
-    subsets: tuple[tuple[Subset, Evaluation], ...] = ()
-    held_out: LeaveOneOut | None = None
     input_notes: tuple[Note, ...] = ()
-    advise: Callable[[Evaluation], Sequence[Note]] | None = None
+    advise: Callable[[ScoreTable], Sequence[Note]] | None = None
 
     def __getitem__(self, system: str) -> SystemScores:
         _check_name(system, self.systems, "There is no system")
@@ -257,6 +254,11 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         """How many items were scored."""
         return self._any.n if self._any else len(self.evalset)
 
+    @property
+    def units(self) -> int:
+        """How many rows there are for each metric and system, of items or of bins."""
+        return len(self._any.rows) if self._any else 0
+
     @cached_property
     def _any(self) -> Scores | None:
         return next((scores for system in self.systems.values() for scores in system.values()), None)
@@ -267,13 +269,30 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         return self.reading is None or self.reading.complete
 
     @property
+    @abstractmethod
     def resampling_unit(self) -> str:
-        """What intervals and tests draw: items, or groups where the set has them."""
-        return "items" if self.evalset.groups is None else "groups"
+        """What intervals and tests are about: items or groups."""
 
+    @property
+    def effect_scale(self) -> float:
+        """By what an effect size over units is multiplied to be one over items."""
+        return 1.0
+
+    @abstractmethod
     def draws(self, sampling: Sampling) -> Draws:
         """Return the draws that all metrics and systems share."""
-        return Resampler(self.n, sampling.resamples, sampling.seed, self.evalset.groups)
+
+    @abstractmethod
+    def count_wins(self, spec: str, system: str, other: str) -> tuple[int, int, int]:
+        """Return on how many items a system scores higher, lower and the same as another."""
+
+    @abstractmethod
+    def by_item(self, purpose: str) -> Evaluation:
+        """Return the evaluation with a row for each item; raise an error that names the ``purpose`` if it has none."""
+
+    @abstractmethod
+    def describe_rows(self) -> Record:
+        """Return what the rows are, as files of saved scores say it."""
 
     def of_metric(self, spec: str) -> dict[str, Scores]:
         """Return one metric on every system."""
@@ -285,38 +304,24 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         values = {system: float(scores) for system, scores in self.of_metric(spec).items()}
         return sorted(values, key=lambda system: (math.isnan(values[system]), sign * values[system]))
 
-    def select(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
-        """Return the evaluation on some of the items, without intervals; nothing is measured again."""
-        outputs = self.outputs and {
-            system: tuple(np.array(texts, dtype=object)[mask]) for system, texts in self.outputs.items()
-        }
-        systems = {
-            system: {spec: scores.subset(mask) for spec, scores in of_system.items()}
-            for system, of_system in self.systems.items()
-        }
-        return Evaluation(self.evalset[np.flatnonzero(mask)], systems, self.sampling, outputs)
-
     def records(self) -> list[Record]:
-        """Return one flat record for each system, metric and output; of subsets too, where there are any."""
-        if not self.subsets and self.held_out is None:
-            return self._records()
-        records = [{"subset": "", **record} for record in self._records()]
-        for subset, evaluation in self.subsets:
-            records += [{"subset": f"{subset.field}: {subset.label}", **record} for record in evaluation.records()]
-        if self.held_out is not None:
-            records += [{"subset": "leave-one-out", **record} for record in self.held_out.evaluation.records()]
-        return records
+        """Return one flat record for each system, metric and output."""
+        return [
+            {
+                "system": system,
+                "metric": spec,
+                "output": name,
+                "value": value,
+                **{end: getattr(scores.intervals.get(name), end, None) for end in ("low", "high")},
+                "signature": str(scores.signature),
+            }
+            for system, of_system in self.systems.items()
+            for spec, scores in of_system.items()
+            for name, value in scores.corpus.items()
+        ]
 
     def json(self) -> Record:
         """Return the schema plainly.score/1."""
-        keys: Record = {}
-        if self.by is not None:
-            keys["subsets"] = [
-                {"field": subset.field, "label": subset.label, "systems": evaluation.systems_json()}
-                for subset, evaluation in self.subsets
-            ]
-        if self.held_out is not None:
-            keys["leave_one_out"] = self.held_out.json()
         reading = self.reading or Reading(rows=self.n, read=self.n)
         return {
             "schema": "plainly.score/1",
@@ -324,7 +329,7 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
             "items": self.n,
             "seed": self.sampling.seed if self.sampling else None,
             "systems": self.systems_json(),
-            **keys,
+            **self._parts_json(),
             "rows": reading.json(),
             "complete": self.complete,
             "warnings": warnings(self),
@@ -337,16 +342,13 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
             for system, of_system in self.systems.items()
         ]
 
-    def tables(self) -> list[Table]:
-        """Return systems by metrics with intervals; then subsets, then scores against one reference fewer."""
-        from plainly.scoring.subsets import subset_table
+    def _parts_json(self) -> Record:
+        """Return scores of parts of the items, which follow those of all items."""
+        return {}
 
-        tables = [self.table()]
-        if self.subsets:
-            tables.append(subset_table(self.by or "", self.subsets))
-        if self.held_out is not None:
-            tables += self.held_out.tables()
-        return tables
+    def tables(self) -> list[Table]:
+        """Return systems by metrics with intervals."""
+        return [self.table()]
 
     def table(self) -> Table:
         """Return the scores alone."""
@@ -354,13 +356,11 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
         header, columns, minor = ["system"], self._count_columns(), set()
         for spec, names in outputs.items():
             minor |= set(range(len(header) + 1, len(header) + len(names)))
-            # SARI's headline is called sari; that of edits is called kept, and says so.
+            # The headline of sari is called sari; that of edits is called kept, and its column "edits: kept".
             name = self.metrics[spec].name
-            header += [spec if output == name else output for output in names]
-            if spec.endswith(f".{names[0]}"):
-                header[-len(names)] = spec
-            elif names[0] != name:
-                header[-len(names)] = f"{spec}: {names[0]}"
+            is_plain = names[0] == name or spec.endswith(f".{names[0]}")
+            header += [spec if is_plain else f"{spec}: {names[0]}"]
+            header += [spec if output == name else output for output in names[1:]]
         rows = []
         for system, of_system in self.systems.items():
             cells = [system or "outputs"]
@@ -391,22 +391,22 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
 
     @cached_property
     def remarks(self) -> tuple[Note, ...]:
-        """Warnings and advice: about the reading of files, small subsets, the metrics, the texts."""
-        from plainly.scoring.subsets import warnings
+        """Warnings and advice: about the reading of files, the metrics, the texts and small subsets."""
+        return tuple(self._warnings())
 
+    def _warnings(self) -> list[Note]:
         read = self.reading.notes() if self.reading is not None else []
-        advice = self.advise(self) if self.advise is not None else []
-        return *self.input_notes, *read, *advice, *warnings(self)
+        return [*self.input_notes, *read, *(self.advise(self) if self.advise is not None else ())]
 
     @cached_property
     def reference_systems(self) -> tuple[str, ...]:
-        """Systems that are references and score against themselves, as far as the texts are at hand."""
+        """Systems whose outputs are references, which score against themselves, as far as texts are available."""
         from plainly.io.faults.corpus_faults import reference_systems
 
         return tuple(reference_systems(self.evalset, self.outputs or {}))
 
     def _about(self) -> str:
-        fewest, most = _references(self)
+        fewest, most = self._reference_range()
         references = ""
         if most:
             many = f"{most}" if fewest == most else f"{fewest} to {most}"
@@ -417,51 +417,127 @@ class Evaluation(Mapping[str, "SystemScores"], Result):
             line += f" In brackets: {estimate.level:.0%} {estimate.method}, seed {self.sampling.seed}."
         return line
 
-    def _records(self) -> list[Record]:
-        return [
-            {
-                "system": system,
-                "metric": spec,
-                "output": name,
-                "value": value,
-                **{end: getattr(scores.intervals.get(name), end, None) for end in ("low", "high")},
-                "signature": str(scores.signature),
-            }
-            for system, of_system in self.systems.items()
-            for spec, scores in of_system.items()
-            for name, value in scores.corpus.items()
-        ]
+    def _reference_range(self) -> tuple[int, int]:
+        if self.evalset.references:
+            return reference_range(self.evalset)
+        every = (scores.signature.references for system in self.systems.values() for scores in system.values())
+        return next((references for references in every if references is not None), (0, 0))
 
 
 @dataclass(frozen=True, repr=False)
-class BinnedEvaluation(Evaluation):
+class Evaluation(ScoreTable):
+    """All metrics on all systems, with a row for each item: ``evaluation["ACCESS"]["sari"].value``.
+
+    ``by``, ``subsets`` and ``held_out`` are set if requested.
+    """
+
+    by: str | None = None
+    subsets: tuple[tuple[Subset, Evaluation], ...] = ()
+    held_out: LeaveOneOut | None = None
+
+    @property
+    def texts(self) -> Mapping[str, Sequence[str]]:
+        """The outputs by system; raises an error if only scores are available."""
+        if self.outputs is None:
+            raise BadInput("The texts are needed, which are not saved with scores. Pass evalset= and outputs= as well.")
+        return self.outputs
+
+    @property
+    def resampling_unit(self) -> str:
+        """What intervals and tests draw: items, or groups where the set has them."""
+        return "items" if self.evalset.groups is None else "groups"
+
+    def draws(self, sampling: Sampling) -> Draws:
+        return Resampler(self.n, sampling.resamples, sampling.seed, self.evalset.groups)
+
+    def count_wins(self, spec: str, system: str, other: str) -> tuple[int, int, int]:
+        """Return on how many items a system scores higher, lower and the same; undefined items are not counted."""
+        headline = self.metrics[spec].outputs[0]
+        one, two = (self.systems[name][spec].segments[headline] for name in (system, other))
+        difference = one - two
+        is_same = np.abs(difference) <= _SAME * np.nanmax(np.abs([one, two]), initial=0.0)
+        higher, lower = (difference > 0) & ~is_same, (difference < 0) & ~is_same
+        return int(higher.sum()), int(lower.sum()), int(is_same.sum())
+
+    def by_item(self, purpose: str) -> Evaluation:
+        return self
+
+    def describe_rows(self) -> Record:
+        return {"units": "items", "drawn": "items", "outcomes": []}
+
+    def select(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
+        """Return the evaluation on some of the items, without intervals; nothing is measured again."""
+        outputs = self.outputs and {
+            system: tuple(np.array(texts, dtype=object)[mask]) for system, texts in self.outputs.items()
+        }
+        systems = {
+            system: {spec: scores.subset(mask) for spec, scores in of_system.items()}
+            for system, of_system in self.systems.items()
+        }
+        return Evaluation(self.evalset[np.flatnonzero(mask)], systems, self.sampling, outputs)
+
+    def records(self) -> list[Record]:
+        """Return one flat record for each system, metric and output; of subsets too, where there are any."""
+        records = super().records()
+        if not self.subsets and self.held_out is None:
+            return records
+        parts = [(f"{subset.field}: {subset.label}", evaluation) for subset, evaluation in self.subsets]
+        if self.held_out is not None:
+            parts.append(("leave-one-out", self.held_out.evaluation))
+        records = [{"subset": "", **record} for record in records]
+        return records + [{"subset": label, **record} for label, part in parts for record in part.records()]
+
+    def _parts_json(self) -> Record:
+        keys: Record = {}
+        if self.by is not None:
+            keys["subsets"] = [
+                {"field": subset.field, "label": subset.label, "systems": evaluation.systems_json()}
+                for subset, evaluation in self.subsets
+            ]
+        if self.held_out is not None:
+            keys["leave_one_out"] = self.held_out.json()
+        return keys
+
+    def tables(self) -> list[Table]:
+        """Return systems by metrics with intervals; then subsets, then scores against one reference fewer."""
+        from plainly.scoring.subsets import subset_table
+
+        tables = super().tables()
+        if self.subsets:
+            tables.append(subset_table(self.by or "", self.subsets))
+        return tables + (self.held_out.tables() if self.held_out is not None else [])
+
+    def _warnings(self) -> list[Note]:
+        from plainly.scoring.subsets import warnings
+
+        return [*super()._warnings(), *warnings(self)]
+
+
+@dataclass(frozen=True, repr=False)
+class BinnedEvaluation(ScoreTable):
     """All metrics on all systems of a corpus too large to hold: of its items only sums by bin are kept.
 
     It has the scores, intervals and comparisons that an ``Evaluation`` of the same texts has, but nothing that needs
     single items. ``outcomes`` says on how many items one system scores higher, lower and the same as another, where
-    that was counted; ``drawn`` says what a bin holds (items, groups, sources, outputs). See docs/scale.md.
+    that was counted; ``bin_content`` says what a bin holds (items, groups, sources, outputs). See docs/scale.md.
     """
 
     outcomes: Outcomes = field(default_factory=dict)
     bin_content: str = "items"
 
     @property
-    def has_bins(self) -> bool:
-        """Whether sums by bin were kept: not where intervals were not wanted."""
-        return all(len(scores.rows) for of_system in self.systems.values() for scores in of_system.values())
-
-    @property
     def resampling_unit(self) -> str:
         """What intervals and tests are about: items, or groups where a bin holds whole groups."""
         return "groups" if self.bin_content == "groups" else "items"
 
+    @property
+    def effect_scale(self) -> float:
+        """Items vary √(bins / items) times as much as bins do; how they vary within groups is not known."""
+        return (BINS / max(self.n, 1)) ** 0.5 if self.bin_content != "groups" else math.nan
+
     def draws(self, sampling: Sampling) -> Draws:
         """Return draws of bins, with Poisson counts."""
         return PoissonResampler(sampling.resamples, sampling.seed, self.bin_content)
-
-    def select(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
-        """Raise an error: single items are not kept."""
-        raise BadInput("The items of a corpus too large to hold are not kept, so none of them can be chosen.")
 
     def count_wins(self, spec: str, system: str, other: str) -> tuple[int, int, int]:
         """Return on how many items a system scores higher, lower and the same as another; zeros if not counted."""
@@ -470,19 +546,21 @@ class BinnedEvaluation(Evaluation):
         lower, higher, same = self.outcomes.get((spec, other, system), (0, 0, 0))
         return higher, lower, same
 
-    def scale_effect_size(self, effect_size: float) -> float:
-        """Return the effect size over items, from that over bins: items vary √(bins / items) times as much as bins do.
+    def describe_rows(self) -> Record:
+        outcomes = [[*pair, *counts] for pair, counts in self.outcomes.items()]
+        return {"units": "bins", "drawn": self.bin_content, "outcomes": outcomes}
 
-        Where a bin holds groups, how items vary within them is not known.
-        """
-        return effect_size * (BINS / max(self.n, 1)) ** 0.5 if self.bin_content != "groups" else math.nan
+    def by_item(self, purpose: str) -> Evaluation:
+        raise BadInput(
+            f"{purpose} needs single items, which are not kept for a corpus this large. Use engine='memory'."
+        )
 
 
 @dataclass(frozen=True, repr=False)
 class SystemScores(Mapping[str, Scores], Result):
     """All metrics on one system: ``scores["sari"]``, keyed by the spec as it was written."""
 
-    evaluation: Evaluation
+    evaluation: ScoreTable
     system: str
 
     def __getitem__(self, spec: str) -> Scores:
@@ -498,7 +576,7 @@ class SystemScores(Mapping[str, Scores], Result):
         return len(self.evaluation.systems[self.system])
 
     @property
-    def alone(self) -> Evaluation:
+    def alone(self) -> ScoreTable:
         """The evaluation of this system only."""
         return dataclasses.replace(self.evaluation, systems={self.system: self.evaluation.systems[self.system]})
 
@@ -513,15 +591,6 @@ class SystemScores(Mapping[str, Scores], Result):
 
     def notes(self) -> list[Note]:
         return self.alone.notes()
-
-
-def _references(evaluation: Evaluation) -> tuple[int, int]:
-    if evaluation.evalset.references:
-        return reference_range(evaluation.evalset)
-    for scores in (scores for system in evaluation.systems.values() for scores in system.values()):
-        if scores.signature.references is not None:
-            return scores.signature.references
-    return 0, 0
 
 
 def _check_name(name: str, choices: Mapping[str, Any], problem: str) -> None:

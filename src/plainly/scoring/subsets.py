@@ -111,7 +111,7 @@ def _in_order(labels: Sequence[str]) -> list[str]:
 
     def key(label: str) -> list[tuple[int, float, str]]:
         pieces = re.split(r"(\d+(?:\.\d+)?)", label)
-        return [(0, float(piece), "") if place % 2 else (1, 0.0, piece) for place, piece in enumerate(pieces)]
+        return [(0, float(piece), "") if position % 2 else (1, 0.0, piece) for position, piece in enumerate(pieces)]
 
     return sorted(set(labels), key=key)
 
@@ -132,13 +132,13 @@ def _from_column(name: str, values: Sequence[str]) -> Sequence[str]:
     return [value if value.strip() else "(blank)" for value in values]
 
 
-def _thirds(numbers: npt.NDArray[np.float64], what: str) -> list[str]:
+def _thirds(numbers: npt.NDArray[np.float64], name: str) -> list[str]:
     """Label three parts of about equal size; equal numbers are in the same part."""
     cuts = np.quantile(numbers, [1 / 3, 2 / 3], method="inverted_cdf")
     part = np.searchsorted(cuts, numbers, side="left")
     spans = {p: (numbers[part == p].min(), numbers[part == p].max()) for p in np.unique(part)}
     names = {p: f"{low:g}" if low == high else f"{low:g}–{high:g}" for p, (low, high) in spans.items()}
-    return [f"{what} {names[p]}" for p in part]
+    return [f"{name} {names[p]}" for p in part]
 
 
 def _length(evalset: EvalSet) -> list[str]:
@@ -160,7 +160,7 @@ def _split(evalset: EvalSet, texts: Sequence[str]) -> Bools:
     from plainly.text.languages import CODES
 
     language = evalset.language if evalset.language in CODES else "en"
-    before = evalset.prepare("sentence counts", lambda whole: sentences.counts(whole.sources, language))
+    before = evalset.prepare("sentence counts", lambda evalset: sentences.counts(evalset.sources, language))
     return np.asarray(sentences.counts(texts, language) > np.maximum(before, 1), dtype=np.bool_)
 
 

@@ -82,10 +82,6 @@ class Totals:
             self._widen((int(counts.min()), int(counts.max())))
         self.fingerprint = (self.fingerprint + fingerprint(evalset.sources, evalset.references)) % _FINGERPRINTS
 
-    def put_aside(self, bad: Sequence[Bad]) -> None:
-        self.bad += bad
-        self.set_aside += sum(map(len, bad))
-
     def add(self, system: str, spec: str, rows: Floats, order: BinOrder | None, *, part: int | None = None) -> None:
         """Add a batch's rows of one metric on one system; with ``part`` the rows themselves are kept."""
         key, width = (system, spec), rows.shape[1]
@@ -148,18 +144,17 @@ def _writing(path: Path) -> Iterator[None]:
 class Run:
     """A run in progress: the parts that are done, the sums so far, and the files that keep both."""
 
-    def __init__(self, key: str, state: Path | None, aside: Path | None) -> None:
-        self._key, self._path, self._aside = key, state, aside
+    def __init__(self, key: str, state: str | Path | None, aside: str | Path | None) -> None:
+        self._key = key
+        self._path, self._aside = (Path(path) if path is not None else None for path in (state, aside))
         self.done: set[int] = set()
         self.totals = Totals()
-        self.unkept = ""  # why the state could not be saved
-        self._saved, self._took, self._is_saved = time.monotonic(), 0.0, True
-        aside_bytes = self._load() if state is not None else 0
-        if aside is not None:
-            with _writing(aside):
-                aside.touch()
-                with open(aside, "r+b") as file:  # rows that were written after the last save will come again
-                    file.truncate(aside_bytes)
+        self.save_error = ""  # why the state could not be saved
+        self._save_time, self._is_saved = time.monotonic() + SAVE_SECONDS, True
+        aside_bytes = self._load() if self._path is not None else 0
+        if self._aside is not None:
+            with _writing(self._aside), open(self._aside, "ab") as file:
+                file.truncate(aside_bytes)  # rows that were written after the last save will come again
 
     def measure(
         self, parts: Sequence[Part], work: Work[tuple[int, Part], Totals], engine: Engine, *, gpus: float, tell: Tell
@@ -168,9 +163,9 @@ class Run:
         waiting = [(number, part) for number, part in enumerate(parts) if number not in self.done]
         results = engine.run(work, waiting, tell=tell, gpus=gpus)
         try:
-            for place, totals in results:
+            for task, totals in results:
                 with _interrupts_delayed():
-                    self._finish(waiting[place][0], totals)
+                    self._finish(waiting[task][0], totals)
         except KeyboardInterrupt:
             pass
         finally:
@@ -189,7 +184,7 @@ class Run:
         self.totals.merge(totals)
         self.done.add(number)
         self._is_saved = False
-        if time.monotonic() - self._saved > max(SAVE_SECONDS, _SAVE_SHARE * self._took):
+        if time.monotonic() > self._save_time:
             self._save()
 
     def _save(self) -> None:
@@ -220,10 +215,10 @@ class Run:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_arrays(self._path, arrays, about, compress=False)
         except (OSError, BadInput) as error:  # needed only to resume
-            self.unkept, self._path = str(error), None
+            self.save_error, self._path = str(error), None
             return
-        self._saved, self._is_saved = time.monotonic(), True
-        self._took = self._saved - start
+        end = time.monotonic()
+        self._save_time, self._is_saved = end + max(SAVE_SECONDS, _SAVE_SHARE * (end - start)), True
 
     def _load(self) -> int:
         """Load the state if it is that of the same run; return the size of the file of rows set aside."""

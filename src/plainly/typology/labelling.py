@@ -31,7 +31,7 @@ from plainly.typology.vocabulary import SCHEMA, describe
 if TYPE_CHECKING:
     from plainly.io.columns import Columns
     from plainly.io.units import Unit
-    from plainly.scoring.streamed import OnError
+    from plainly.scoring.corpus_evaluation import OnError
     from plainly.streaming.batches import Bad, Part, Reading
     from plainly.streaming.corpus import Corpus
 

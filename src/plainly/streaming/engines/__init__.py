@@ -5,13 +5,13 @@ done. A worker that dies is replaced and its task done again.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.limits import cores
 from plainly.core.progress import Tell, ignore_progress
 
-__all__ = ["NAMES", "Engine", "Tell", "Work", "engine", "ignore_progress", "needs_gpu"]
+__all__ = ["NAMES", "Engine", "Tell", "Work", "engine", "ignore_progress"]
 
 Task_co = TypeVar("Task_co", contravariant=True)
 Result_co = TypeVar("Result_co", covariant=True)
@@ -59,8 +59,3 @@ def engine(name: str = "local", *, processes: int | None = None, address: str | 
     from plainly.streaming.engines.local import LocalEngine
 
     return LocalEngine(1 if name == "memory" else processes or cores())
-
-
-def needs_gpu(metrics: Sequence[Any]) -> bool:
-    """Return whether a metric runs a model that a GPU makes faster."""
-    return any(metric.gpu for metric in metrics)

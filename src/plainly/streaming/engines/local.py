@@ -41,12 +41,8 @@ class LocalEngine:
             for number, task in enumerate(tasks):
                 yield number, work(task, tell)
             return
-        pool = _Pool(work)
-        try:
-            pool.start(min(self.processes, len(tasks)))
-            yield from pool.run(tasks, tell)
-        finally:
-            pool.close()
+        with contextlib.closing(_Pool(work)) as pool:
+            yield from pool.run(tasks, min(self.processes, len(tasks)), tell)
 
 
 @dataclass
@@ -70,11 +66,9 @@ class _Pool:
             ) from error
         self._workers: list[_Worker] = []
 
-    def start(self, size: int) -> None:
-        for _ in range(size):
+    def run(self, tasks: Sequence[Any], processes: int, tell: Tell) -> Iterator[tuple[int, Any]]:
+        for _ in range(processes):
             self._workers.append(self._start_worker())
-
-    def run(self, tasks: Sequence[Any], tell: Tell) -> Iterator[tuple[int, Any]]:
         waiting = deque(range(len(tasks)))
         deaths: Counter[int] = Counter()
         while waiting or any(worker.task is not None for worker in self._workers):
@@ -97,7 +91,7 @@ class _Pool:
                         ) from None
                     waiting.appendleft(number)
                     continue
-                if kind == "told":
+                if kind == "progress":
                     worker.progress += value
                     tell(value)
                 elif kind == "error":
@@ -175,7 +169,7 @@ def _serve(pipe: Connection, pickled: bytes) -> None:
     work = pickle.loads(pickled)
 
     def tell(amount: int) -> None:
-        pipe.send(("told", amount))
+        pipe.send(("progress", amount))
 
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:

@@ -83,7 +83,7 @@ class RayEngine:
             kind, value = pickle.loads(row["result"])
             if kind == "error":
                 raise value
-            tell(int(row["told"]))
+            tell(int(row["progress"]))
             yield int(row["number"]), value
 
 
@@ -122,4 +122,4 @@ class _Actor:
             answer = ("error", BadInput(*error.args))
         packed = np.empty(1, dtype=object)
         packed[0] = pickle.dumps(answer)
-        return {"number": batch["number"], "told": np.array([sum(reported)]), "result": packed}
+        return {"number": batch["number"], "progress": np.array([sum(reported)]), "result": packed}
