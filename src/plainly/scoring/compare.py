@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from plainly.core.errors import BadInput, UnknownName, check_choice, check_count
-from plainly.core.evalset import Absent, EvalSet
+from plainly.core.evalset import EvalSet
 from plainly.core.formatting import count_noun
 from plainly.core.metric import Floats, Metric, Metrics
 from plainly.core.progress import Progress, no_progress
@@ -24,6 +23,7 @@ from plainly.io.units import Unit
 from plainly.scoring import subsets
 from plainly.scoring.comparisons import TESTS, Comparison, Comparisons, Test, correct_p_values
 from plainly.scoring.corpus_evaluation import CorpusOptions, OnError
+from plainly.scoring.evaluate import add_intervals
 from plainly.scoring.references import Over, ReferenceDraws, draw_references, with_intervals
 from plainly.scoring.score import MeasureOptions, TextArguments, measure
 from plainly.scoring.scores import Evaluation, ScoreTable
@@ -94,6 +94,7 @@ def compare(
         raise BadInput(f"tests= names no test. There are: {', '.join(TESTS)}")
     if len(evaluation) < 2:
         raise BadInput("A comparison needs at least two systems. Add another file or published system.")
+    evaluation = _on_shared_items(evaluation)
     if evaluation.n < 2:
         raise BadInput("A comparison needs at least two items.")
     if baseline is not None and baseline not in evaluation.systems:
@@ -111,8 +112,6 @@ def compare(
     if over != "items":
         if by is not None:
             raise BadInput("by= and over= cannot be combined.")
-        if absent := _absent_items(evaluation):
-            raise BadInput(f"{next(iter(absent))} lacks items, and over= needs complete outputs.")
         items = evaluation.by_item("over=")
         draws = draw_references(items, over=over)
         evaluation = with_intervals(items, draws, over=over)
@@ -120,7 +119,7 @@ def compare(
         result = dataclasses.replace(test.run(evaluation, draws), over=over)
     else:
         result = _by_subset(evaluation.by_item("by="), by, all_subsets, test)
-    remarks = (*result.remarks, *_absence_notes(evaluation), *_too_few_draws(result))
+    remarks = (*result.remarks, *_too_few_draws(result))
     return dataclasses.replace(result, remarks=remarks)
 
 
@@ -145,16 +144,7 @@ class _Tests:
 
     def run(self, evaluation: ScoreTable, draws: ReferenceDraws | None = None) -> Comparisons:
         """Return every comparison, corrected; ``draws`` holds other draws for the bootstrap."""
-        names = list(evaluation)
-        comparisons = [
-            comparison
-            for part, pairs in self._on_common_items(evaluation)
-            for comparison in self._compare(part, pairs, draws or {})
-        ]
-        # In the order of the systems, also where parts were compared separately.
-        comparisons.sort(
-            key=lambda one: (evaluation.specs.index(one.metric), names.index(one.baseline), names.index(one.system))
-        )
+        comparisons = self._compare(evaluation, self._pairs(evaluation), draws or {})
         return self.result(evaluation, correct_p_values(comparisons))
 
     def _pairs(self, systems: Iterable[str]) -> list[tuple[str, str]]:
@@ -162,25 +152,6 @@ class _Tests:
         if self.baseline is None:
             return list(combinations(systems, 2))
         return [(self.baseline, system) for system in systems if system != self.baseline]
-
-    def _on_common_items(self, evaluation: ScoreTable) -> list[tuple[ScoreTable, list[tuple[str, str]]]]:
-        """Return the evaluation with all pairs or, if systems lack items, a part for each set of items in common."""
-        absent, pairs = _absent_items(evaluation), self._pairs(evaluation)
-        if not absent:
-            return [(evaluation, pairs)]
-        none = np.zeros(evaluation.n, dtype=bool)
-        by_items: dict[bytes, list[tuple[str, str]]] = {}
-        for one, other in pairs:
-            both = ~(absent.get(one, none) | absent.get(other, none))
-            if both.sum() < 2:
-                raise BadInput(f"{one} and {other} have fewer than two items in common. Leave one of them out.")
-            by_items.setdefault(both.tobytes(), []).append((one, other))
-        parts: list[tuple[ScoreTable, list[tuple[str, str]]]] = []
-        for mask, pairs in by_items.items():
-            part = evaluation.by_item("A comparison of incomplete outputs").select(np.frombuffer(mask, dtype=bool))
-            systems = {system: part.systems[system] for system in part if any(system in pair for pair in pairs)}
-            parts.append((dataclasses.replace(part, systems=systems), pairs))
-        return parts
 
     def _compare(
         self, evaluation: ScoreTable, pairs: Sequence[tuple[str, str]], draws: ReferenceDraws
@@ -322,23 +293,21 @@ def _draws_needed(family: int, level: float) -> int:
     return math.ceil(round(2 * family / (1 - level), 6))
 
 
-def _absent_items(evaluation: ScoreTable) -> dict[str, npt.NDArray[np.bool_]]:
-    """Return the items that systems have no output for, if the texts are available."""
-    absent = {
-        system: np.array([isinstance(text, Absent) for text in (evaluation.outputs or {}).get(system, ())])
-        for system in evaluation
-    }
-    return {system: items for system, items in absent.items() if items.any()}
-
-
-def _absence_notes(evaluation: ScoreTable) -> list[Note]:
-    return [
-        Note(
-            f"{system} lacks {count_noun(int(items.sum()), 'item')} of {evaluation.n}: it is compared with every other "
-            "system on the items that both have."
+def _on_shared_items(evaluation: ScoreTable) -> ScoreTable:
+    """Return the evaluation on the items that all systems have, with a note if these are fewer than all items."""
+    if not isinstance(evaluation, Evaluation) or evaluation.shared is evaluation:
+        return evaluation
+    shared = evaluation.shared
+    if shared.n < 2:
+        counts = {system: next(iter(scores.values())).n for system, scores in evaluation.systems.items()}
+        fewest = min(counts, key=counts.__getitem__)
+        raise BadInput(
+            f"The systems have {count_noun(shared.n, 'item')} of {evaluation.n} in common; a comparison needs two. "
+            f"{fewest} has the fewest, {counts[fewest]}: leave it out."
         )
-        for system, items in _absent_items(evaluation).items()
-    ]
+    note = Note(f"Compared on the {shared.n} of {evaluation.n} items that all systems have.")
+    notes = (*evaluation.input_notes, note)
+    return add_intervals(dataclasses.replace(shared, input_notes=notes, advise=evaluation.advise))
 
 
 def _too_few_draws(result: Comparisons) -> list[Note]:

@@ -4,7 +4,10 @@ import dataclasses
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import compress
 from typing import Any, TypeVar
+
+import numpy as np
 
 from plainly.core import limits, registry
 from plainly.core.errors import BadInput, check_choice
@@ -43,6 +46,9 @@ def evaluate(
     """
     resolved = check_metrics(metrics, evalset if len(evalset) else None)
     evalset.check(outputs)
+    for system, texts in outputs.items():
+        if len(evalset) and all(isinstance(text, Absent) for text in texts):
+            raise BadInput(f"{system or 'The system'} has no output for any of the {len(evalset)} items. Leave it out.")
     with progress("measuring", total=len(evalset) * len(outputs) * len(resolved), unit="scores") as tell:
         rows = dict(measure(evalset, outputs, resolved, tell))
     return from_rows(evalset, outputs, resolved, rows, sampling)
@@ -56,16 +62,23 @@ def from_rows(
     sampling: Sampling | None,
 ) -> Evaluation:
     """Build an evaluation from rows by system and metric, wherever they were measured."""
-    references = reference_range(evalset)
-    signatures = {
-        spec: Signature.of(metric, data=evalset.fingerprint, references=references) for spec, metric in metrics.items()
-    }
-    systems = {
-        system: {
-            spec: Scores.of_items(metric, system, by_spec[spec], signatures[spec]) for spec, metric in metrics.items()
+    systems = {}
+    for system, by_spec in rows.items():
+        texts = (outputs or {}).get(system, ())
+        absent = np.array([isinstance(text, Absent) for text in texts], dtype=bool)
+        present = ~absent if absent.any() else None
+        items = evalset if present is None else evalset[present]
+        references = reference_range(items)
+        systems[system] = {
+            spec: Scores.of_items(
+                metric,
+                system,
+                by_spec[spec],
+                Signature.of(metric, data=items.fingerprint, references=references),
+                present,
+            )
+            for spec, metric in metrics.items()
         }
-        for system, by_spec in rows.items()
-    }
     return add_intervals(Evaluation(evalset, systems, sampling, outputs))
 
 
@@ -79,29 +92,31 @@ def measure(
             limits.check("text", len(longest), f"The {name} of item {evalset.ids[list(texts).index(longest)]!r}")
     for system, texts in outputs.items():
         rows: dict[str, Floats] = {}
-        absent = [item for item, text in enumerate(texts) if isinstance(text, Absent)]
+        present = np.array([not isinstance(text, Absent) for text in texts], dtype=bool)
+        items, own = (evalset, texts) if present.all() else (evalset[present], list(compress(texts, present)))
         for spec in sorted(metrics, key=lambda spec: not metrics[spec].runs_first):
             with report_work(tell, len(evalset)):
-                rows[spec] = metrics[spec].measure(evalset, texts)
-            if absent:
-                rows[spec] = rows[spec].copy()
-                rows[spec][absent] = 0.0  # which adds nothing to any sum
+                rows[spec] = metrics[spec].measure(items, own)
+            if items is not evalset:
+                measured, rows[spec] = rows[spec], np.zeros((len(texts), rows[spec].shape[1]))
+                rows[spec][present] = measured  # the others add nothing to any sum
         yield system, {spec: rows[spec] for spec in metrics}
 
 
 def add_intervals(evaluation: AnyEvaluation) -> AnyEvaluation:
-    """Return the evaluation with an Estimate for every output, from draws that all metrics and systems share."""
+    """Return the evaluation with an Estimate for every output, from draws that metrics and complete systems share."""
     sampling = evaluation.sampling
     if sampling is None or evaluation.n < 2:
         return evaluation
-    draws = evaluation.draws(sampling)
     systems = {}
     for system, by_spec in evaluation.systems.items():
-        totals = draws.totals([scores.rows for scores in by_spec.values()])
+        present = next((scores.present for scores in by_spec.values()), None)
+        draws = evaluation.draws(sampling, present)
+        totals = draws.totals([scores.rows_of_items for scores in by_spec.values()])
         systems[system] = {
             spec: scores.with_estimates(
                 interval(
-                    draws.units(scores.rows),
+                    draws.units(scores.rows_of_items),
                     scores.metric.score,
                     of_draws,
                     sampling=sampling,

@@ -81,6 +81,8 @@ def save(path: str, evaluation: ScoreTable) -> None:
             key = f"rows{len(entries)}"
             arrays[key] = scores.rows
             arrays[f"totals{len(entries)}"] = scores.totals
+            if scores.present is not None:
+                arrays[f"present{len(entries)}"] = scores.present
             entries.append({"system": system, "spec": spec, "signature": str(scores.signature), "rows": key})
     about = {
         "schema": SCHEMA,
@@ -131,8 +133,10 @@ def open_saved(path: str) -> ScoreTable:
             if not isinstance(metric, OutputMetric) and signature.headline:  # measured without sources
                 metric = OutputMetric(metric, signature.headline)
             rows, totals = arrays[entry["rows"]], arrays[f"totals{number}"]
+            present = arrays.get(f"present{number}")
+            n = about["items"] if present is None else int(present.sum())
             kind = BinnedScores if binned else Scores
-            scores = kind(metric, entry["system"], rows, totals, about["items"], signature)
+            scores = kind(metric, entry["system"], rows, totals, n, signature, present=present)
             if len(rows) != len(about["ids"]) and not binned:
                 raise ValueError(f"{len(rows)} rows for {len(about['ids'])} items")
             metric.score(scores.totals)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 import plainly
 from plainly.core.errors import BadInput, did_you_mean
-from plainly.core.evalset import EvalSet
+from plainly.core.evalset import Absent, EvalSet
 from plainly.core.formatting import count_noun, interval
 from plainly.core.metric import Floats, Metric
 from plainly.core.result import Note, Record, Result, Table, warnings
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from plainly.scoring.sanity import LeaveOneOut
     from plainly.scoring.subsets import Subset
 
+Bools = npt.NDArray[np.bool_]
 # (metric, system, other system) → on how many items the first scores higher, lower and the same
 Outcomes = Mapping[tuple[str, str, str], tuple[int, int, int]]
 _SAME = 1e-9  # of the largest score: two items closer than this are equal
@@ -112,7 +114,10 @@ def _version(package: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Scores:
-    """One metric on one system: a row for each item, their exact totals over ``n`` items, and how they were made."""
+    """One metric on one system: a row for each item, their exact totals over ``n`` items, and how they were made.
+
+    ``present`` says which items the system has, None that it has all; the rows of the others are zero.
+    """
 
     metric: Metric
     system: str
@@ -121,11 +126,22 @@ class Scores:
     n: int
     signature: Signature
     intervals: Mapping[str, Estimate] = field(default_factory=dict)
+    present: Bools | None = None
 
     @classmethod
-    def of_items(cls, metric: Metric, system: str, rows: Floats, signature: Signature) -> Scores:
+    def of_items(
+        cls, metric: Metric, system: str, rows: Floats, signature: Signature, present: Bools | None = None
+    ) -> Scores:
         """Build scores from rows of single items."""
-        return cls(metric, system, rows, ExactSum.of(rows).to_floats(), len(rows), signature)
+        if present is not None and present.all():
+            present = None
+        n = len(rows) if present is None else int(present.sum())
+        return cls(metric, system, rows, ExactSum.of(rows).to_floats(), n, signature, present=present)
+
+    @property
+    def rows_of_items(self) -> Floats:
+        """The rows of the items that the system has."""
+        return self.rows if self.present is None else self.rows[self.present]
 
     @cached_property
     def corpus(self) -> dict[str, float]:
@@ -134,16 +150,18 @@ class Scores:
 
     @cached_property
     def segments(self) -> dict[str, Floats]:
-        """Every output by name, one value per item."""
+        """Every output by name, one value per item; NaN where it is undefined or the system lacks the item."""
         if not len(self.rows):
             return dict.fromkeys(self.metric.outputs, np.zeros(0))
         values = self.metric.score(self.rows)
+        if self.present is not None:
+            values = np.where(self.present[:, None], values, np.nan)
         return {name: values[:, position] for position, name in enumerate(self.metric.outputs)}
 
     @cached_property
     def undefined(self) -> int | None:
         """On how many items the headline is undefined; None where that is not known."""
-        return int(np.isnan(self.segments[self.metric.outputs[0]]).sum())
+        return int(np.isnan(self.segments[self.metric.outputs[0]]).sum()) - (len(self.rows) - self.n)
 
     @property
     def value(self) -> float | Estimate:
@@ -156,11 +174,12 @@ class Scores:
         """The outputs beside the headline."""
         return {name: value for name, value in self.corpus.items() if name != self.metric.outputs[0]}
 
-    def subset(self, items: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Scores:
+    def subset(self, items: Bools | npt.NDArray[np.intp]) -> Scores:
         """Return the same scores on some of the items; nothing is measured again."""
         rows = self.rows[items]
         signature = dataclasses.replace(self.signature, remarks=(*self.signature.remarks, f"subset:{len(rows)}"))
-        return Scores.of_items(self.metric, self.system, rows, signature)
+        present = None if self.present is None else self.present[items]
+        return Scores.of_items(self.metric, self.system, rows, signature, present)
 
     def with_estimates(self, estimates: Sequence[Estimate]) -> Scores:
         """Return the same scores with an Estimate for each output."""
@@ -279,8 +298,8 @@ class ScoreTable(Mapping[str, "SystemScores"], Result):
         return 1.0
 
     @abstractmethod
-    def draws(self, sampling: Sampling) -> Draws:
-        """Return the draws that all metrics and systems share."""
+    def draws(self, sampling: Sampling, present: Bools | None = None) -> Draws:
+        """Return the draws that all metrics share, and all systems with the same items: all of them if None."""
 
     @abstractmethod
     def count_wins(self, spec: str, system: str, other: str) -> tuple[int, int, int]:
@@ -374,11 +393,15 @@ class ScoreTable(Mapping[str, "SystemScores"], Result):
         return Table((*header, *columns), tuple(rows), minor=frozenset(minor))
 
     def _count_columns(self) -> dict[str, dict[str, int]]:
-        """Return how many outputs are blank, and on how many items a metric is undefined, where that happens at all."""
+        """Return how many items a system has, outputs are blank, and a metric is undefined for, where that matters."""
+        items = {system: next(iter(by_spec.values())).n for system, by_spec in self.systems.items() if by_spec}
+        columns = {"items": items} if len(set(items.values())) > 1 else {}
         blank = {
-            system: sum(not text or text.isspace() for text in texts) for system, texts in (self.outputs or {}).items()
+            system: sum(not text.strip() and not isinstance(text, Absent) for text in texts)
+            for system, texts in (self.outputs or {}).items()
         }
-        columns = {"blank": blank} if any(blank.values()) else {}
+        if any(blank.values()):
+            columns["blank"] = blank
         for spec in self.metrics:
             of_systems = {system: scores.undefined or 0 for system, scores in self.of_metric(spec).items()}
             if any(of_systems.values()):
@@ -447,8 +470,28 @@ class Evaluation(ScoreTable):
         """What intervals and tests draw: items, or groups where the set has them."""
         return "items" if self.evalset.groups is None else "groups"
 
-    def draws(self, sampling: Sampling) -> Draws:
-        return Resampler(self.n, sampling.resamples, sampling.seed, self.evalset.groups)
+    @property
+    def n(self) -> int:
+        """How many items the set has; ``Scores.n`` says how many of them a system has."""
+        return self.units or len(self.evalset)
+
+    @cached_property
+    def shared(self) -> Evaluation:
+        """The evaluation on the items that every system has: what comparisons and rankings rest on."""
+        masks = [scores.present for by_spec in self.systems.values() for scores in by_spec.values()]
+        partial = [present for present in masks if present is not None]
+        return self.select(np.logical_and.reduce(partial)) if partial else self
+
+    def ranking(self, spec: str) -> list[str]:
+        """Return the systems by their scores on the items that all have, best first; undefined scores last."""
+        return super().ranking(spec) if self.shared is self else self.shared.ranking(spec)
+
+    def draws(self, sampling: Sampling, present: Bools | None = None) -> Draws:
+        groups = self.evalset.groups
+        if present is None:
+            return Resampler(self.n, sampling.resamples, sampling.seed, groups)
+        own = None if groups is None else tuple(compress(groups, present))
+        return Resampler(int(present.sum()), sampling.resamples, sampling.seed, own)
 
     def count_wins(self, spec: str, system: str, other: str) -> tuple[int, int, int]:
         """Return on how many items a system scores higher, lower and the same; undefined items are not counted."""
@@ -465,7 +508,7 @@ class Evaluation(ScoreTable):
     def describe_rows(self) -> Record:
         return {"units": "items", "drawn": "items", "outcomes": []}
 
-    def select(self, mask: npt.NDArray[np.bool_]) -> Evaluation:
+    def select(self, mask: Bools) -> Evaluation:
         """Return the evaluation on some of the items, without intervals; nothing is measured again."""
         outputs = self.outputs and {
             system: tuple(np.array(texts, dtype=object)[mask]) for system, texts in self.outputs.items()
@@ -535,7 +578,7 @@ class BinnedEvaluation(ScoreTable):
         """Items vary √(bins / items) times as much as bins do; how they vary within groups is not known."""
         return (BINS / max(self.n, 1)) ** 0.5 if self.bin_content != "groups" else math.nan
 
-    def draws(self, sampling: Sampling) -> Draws:
+    def draws(self, sampling: Sampling, present: Bools | None = None) -> Draws:
         """Return draws of bins, with Poisson counts."""
         return PoissonResampler(sampling.resamples, sampling.seed, self.bin_content)
 
