@@ -261,7 +261,7 @@ def test_page_and_compare_make_the_same_claims_however_many_systems(systems: int
     assert (alone.trials, alone.further) == (page.trials, page.further) == (trials, further)
     assert claims(alone) == claims(page)
     for pair, on_page in zip(alone.deciding_comparisons("fkgl"), page.deciding_comparisons("fkgl"), strict=True):
-        assert (pair.p_claim, pair.winner) == (on_page.p_claim, on_page.winner)
+        assert (pair.p_holm, pair.winner) == (on_page.p_holm, on_page.winner)
     assert sum(pair.significant for pair in alone.deciding_comparisons("fkgl")) > 0 or systems == 3
     assert "few-draws" not in {note.code for note in alone.notes()}
     assert compare(evaluation, baseline="s0").trials == 10_000

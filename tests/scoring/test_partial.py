@@ -86,3 +86,20 @@ def test_systems_without_shared_items_are_not_compared() -> None:
     evalset, texts = _texts({"editor": slice(0, 40), "lexical": slice(40, None)})
     with pytest.raises(BadInput, match="in common"):
         plainly.compare(_score(evalset, texts))
+
+
+def test_one_group_allows_no_interval_and_no_test() -> None:
+    evalset, outputs = data.demo()
+    pair = {name: outputs[name] for name in ("editor", "copy")}
+    result = plainly.compare(
+        sources=evalset.sources,
+        references=evalset.references,
+        outputs=pair,
+        groups=["one"] * len(evalset),
+        metrics=["sari"],
+    )
+    (first, *_) = result.comparisons
+    assert np.isnan([first.p_value, first.p_two_sided, first.p_holm, first.low, first.high]).all()
+    assert not first.significant
+    assert np.isnan(result.evaluation["editor"]["sari"].value.low)  # type: ignore[union-attr]
+    assert "few-groups" in {note.code for note in result.notes()}

@@ -227,7 +227,7 @@ def _describe_pair(overview: Overview, spec: str, row: str, column: str) -> str:
     difference = overview.value(row, spec) - overview.value(column, spec)
     claim = "a difference may be claimed" if pair.significant else "no difference may be claimed"
     names = f"{label(row)} and {label(column)}"
-    return f"{names}: {number(difference, sign=True, page=True)}, p {p_value(pair.p_claim)} (Holm); {claim}"
+    return f"{names}: {number(difference, sign=True, page=True)}, p {p_value(pair.p_holm)} (Holm); {claim}"
 
 
 def environment(product: str) -> Any:

@@ -120,7 +120,7 @@ def compare(
     else:
         result = _by_subset(evaluation.by_item("by="), by, all_subsets, test)
     remarks = (*result.remarks, *_too_few_draws(result))
-    return dataclasses.replace(result, remarks=remarks)
+    return dataclasses.replace(result, remarks=remarks, as_sacrebleu=like == "sacrebleu")
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class _MetricComparison:
         difference = float(system) - float(baseline)
         level, sampling = self.tests.sampling.level, self.tests.sampling
         differences = self.draws[s] - self.draws[b]
-        low, high = _interval(differences, difference, level)
+        low, high = _interval(differences, difference, level) if len(self.left_out[s]) > 1 else (math.nan, math.nan)
         spread = by_items = paired.spread_of(self.left_out[s] - self.left_out[b])
         if self.without_item is not self.left_out:
             by_items = paired.spread_of(self.without_item[s] - self.without_item[b])
@@ -252,11 +252,14 @@ class _MetricComparison:
 
     def _p_values(self, test: Test, b: int, s: int, differences: Floats, difference: float) -> tuple[float, float]:
         """Return the test's p-value and its two-sided one."""
+        units = len(self.left_out[s])
+        if units < 2:  # one group allows no test
+            return math.nan, math.nan
         if test == "approximate-randomisation":
             return self.p_randomised[b, s], self.p_randomised[b, s]
         size = max(abs(float(self.scores[at])) for at in (b, s)) if math.isfinite(difference) else 1.0
         one_sided = paired.bootstrap_p(differences, difference, size=size)
-        return one_sided, paired.two_sided_bootstrap_p(differences, difference, size=size)
+        return one_sided, paired.two_sided_bootstrap_p(differences, difference, units=units, size=size)
 
 
 def _by_subset(evaluation: Evaluation, by: str, all_subsets: Sequence[subsets.Subset], tests: _Tests) -> Comparisons:

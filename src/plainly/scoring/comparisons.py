@@ -34,11 +34,11 @@ _FEW = 4  # with at most this many systems, every pair has a row
 class Comparison:
     """One system against one baseline, on one metric, by one test. ``difference`` is the system less the baseline.
 
-    ``low`` and ``high`` are the bootstrap interval of the difference. ``p_holm`` and ``p_bh`` are ``p_value`` corrected
-    for all comparisons of this metric by this test in this run. The paired bootstrap's p-value, as sacrebleu defines
-    it, looks at one side; ``p_two_sided`` looks at both, and ``p_claim``, on which claims rest, is that with Holm's
-    correction. ``effect_size`` is in standard deviations between items. ``smallest_detectable`` is the difference that
-    a set of this size finds with 80 % power, the correction considered; ``standard_error`` is over the ``units`` drawn.
+    ``low`` and ``high`` are the bootstrap interval of the difference. The paired bootstrap's ``p_value`` is one-sided,
+    as sacrebleu defines it; ``p_two_sided`` looks at both sides. ``p_holm``, on which claims rest, and ``p_bh`` are
+    that value corrected for all comparisons of this metric by this test in this run. ``effect_size`` is in standard
+    deviations between items. ``smallest_detectable`` is the difference that a set of this size finds with 80 % power,
+    the correction considered; ``standard_error`` is over the ``units`` drawn.
     """
 
     system: str
@@ -55,7 +55,6 @@ class Comparison:
     p_holm: float = math.nan  # these and the next are corrected when all comparisons are known
     p_bh: float = math.nan
     p_two_sided: float
-    p_claim: float = math.nan
     effect_size: float
     standard_error: float
     units: int
@@ -70,7 +69,7 @@ class Comparison:
     @property
     def significant(self) -> bool:
         """Whether a difference may be claimed, all comparisons considered (Holm)."""
-        return self.p_claim <= 1 - self.level + 1e-12
+        return self.p_holm <= 1 - self.level + 1e-12
 
     @property
     def winner(self) -> str | None:
@@ -103,6 +102,7 @@ class Comparisons(Result):
     trials: int
     further: int | None = None  # total trials for pairs where ``trials`` are too few
     over: str = "items"
+    as_sacrebleu: bool = False  # whether the table shows the one-sided p-values of sacrebleu's bootstrap
     by: str | None = None
     subsets: tuple[tuple[str, Comparisons], ...] = ()
     remarks: tuple[Note, ...] = ()
@@ -224,7 +224,7 @@ class Comparisons(Result):
                     table, caption=f"{self.by}: {describe_label(self.by, label)}, {part.evaluation.n} items"
                 )
                 for label, part in self.subsets
-                for table in part.tables()
+                for table in dataclasses.replace(part, as_sacrebleu=self.as_sacrebleu).tables()
             ]
         systems = len(self.evaluation)
         tables = [self._pairs()] if self.baseline is not None or systems <= _FEW else []
@@ -263,8 +263,8 @@ class Comparisons(Result):
             pair = next(comparison for comparison in tests if comparison.test == self.deciding)
             difference = interval(pair.difference, pair.low, pair.high, sign=True)
             effect, detectable = number(pair.effect_size, sign=True), number(pair.smallest_detectable)
-            p_values = (p_value(comparison.p_value) for comparison in tests)
-            corrected = p_value(pair.p_claim)
+            p_values = (p_value(one.p_value if self.as_sacrebleu else one.p_two_sided) for one in tests)
+            corrected = p_value(pair.p_holm)
             rows.append(
                 (*names, number(pair.score), difference, *p_values, corrected, effect, detectable, pair.verdict)
             )
@@ -315,17 +315,14 @@ def correct_p_values(comparisons: Sequence[Comparison]) -> list[Comparison]:
     corrected = list(comparisons)
     for metric, test in dict.fromkeys((pair.metric, pair.test) for pair in comparisons):
         places = [place for place, pair in enumerate(comparisons) if (pair.metric, pair.test) == (metric, test)]
-        values = [comparisons[place].p_value for place in places]
+        values = [comparisons[place].p_two_sided for place in places]
         by_holm, by_bh = paired.holm(values), paired.benjamini_hochberg(values)
-        by_claim = paired.holm([comparisons[place].p_two_sided for place in places])
-        for place, p_holm, p_bh, p_claim in zip(places, by_holm, by_bh, by_claim, strict=True):
+        for place, p_holm, p_bh in zip(places, by_holm, by_bh, strict=True):
             pair = comparisons[place]
             detectable = paired.detectable_difference(
                 pair.standard_error, pair.units, level=pair.level, family=len(places)
             )
-            corrected[place] = dataclasses.replace(
-                pair, p_holm=p_holm, p_bh=p_bh, p_claim=p_claim, smallest_detectable=detectable
-            )
+            corrected[place] = dataclasses.replace(pair, p_holm=p_holm, p_bh=p_bh, smallest_detectable=detectable)
     return corrected
 
 
@@ -358,7 +355,7 @@ def _claim(result: Comparisons, spec: str, family: int) -> str:
 
 def _claim_about_pair(pair: Comparison, *, family: int, unit: str) -> str:
     corrected = f", Holm over {family} comparisons" if family > 1 else ""
-    numbers = f"{pair.level:.0%} interval {pair.low:.2f} to {pair.high:.2f}; p = {p_value(pair.p_claim)}{corrected}"
+    numbers = f"{pair.level:.0%} interval {pair.low:.2f} to {pair.high:.2f}; p = {p_value(pair.p_holm)}{corrected}"
     if not pair.significant:
         return (
             f"{pair.metric}: no difference may be claimed between {pair.system} and {pair.baseline} "

@@ -30,9 +30,20 @@ def bootstrap_p(differences: Floats, observed: float, *, size: float = 1.0) -> f
         return share_as_extreme(distances - mean, abs(observed), size)
 
 
-def two_sided_bootstrap_p(differences: Floats, observed: float, *, size: float = 1.0) -> float:
-    """Return the two-sided p-value of the bootstrap shifted to the null."""
-    return share_as_extreme(np.abs(differences - observed), abs(observed), size)
+def two_sided_bootstrap_p(differences: Floats, observed: float, *, units: int, size: float = 1.0) -> float:
+    """Return the two-sided p-value of the bootstrap shifted to the null, corrected for few units.
+
+    Draws of few items or groups vary too little, by √(units - 1)/√units, and their quantiles are those of a normal
+    variable where Student's t is needed (Hesterberg 2015, section 3.2). Uncorrected, the test errs in 17 % of null
+    comparisons at 5 groups and 10 % at 12; corrected, in 5 % at each (docs/statistics.md). One unit allows no test.
+    """
+    from scipy.special import ndtri, stdtr
+
+    if units < 2:
+        return float("nan")
+    uncorrected = share_as_extreme(np.abs(differences - observed), abs(observed), size)
+    t = float(ndtri(1 - uncorrected / 2)) * math.sqrt((units - 1) / units)
+    return float(2 * stdtr(units - 1, -t))
 
 
 def share_as_extreme(null: Floats, observed: float, size: float) -> float:

@@ -215,7 +215,8 @@ def interval(
     if sampling.method == "bca":
         quantiles = _bca_quantiles(values, draws, jackknife(rows, score), tails)
     method = f"{name}-{sampling.method} over {unit}, {len(draws)} draws"
-    bounds = np.where(np.isnan(values), np.nan, _at_quantiles(draws, quantiles))
+    # One unit is the same in every draw: it says nothing about others.
+    bounds = np.where(np.isnan(values) | (len(rows) < 2), np.nan, _at_quantiles(draws, quantiles))
     return [
         Estimate(float(value), float(low), float(high), sampling.level, len(rows), method)
         for value, low, high in zip(values, *bounds, strict=True)
