@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import simulated_ratings as ratings
 
 import plainly
 from plainly.core.evalset import EvalSet
+from plainly.core.metric import Metric
 from plainly.core.sampling import METHODS, Sampling
 from plainly.scoring.compare import compare
 from plainly.scoring.evaluate import from_rows
@@ -27,19 +29,18 @@ Floats = np.ndarray
 Row = tuple[str, str, str, float, float]
 
 
-class Mean:
+@dataclass(frozen=True)
+class Mean(Metric):
     """A metric that is a plain mean of numbers that are written out as texts."""
 
-    name, needs, better, outputs = "mean", frozenset(), "higher", ("mean",)
+    name = "mean"
+    outputs = ("mean",)
 
     def measure(self, evalset: EvalSet, outputs: list[str]) -> Floats:
         return np.stack([np.array(outputs, dtype=float), np.ones(len(outputs))], axis=1)
 
     def score(self, totals: Floats) -> Floats:
         return np.asarray(totals[..., :1] / totals[..., 1:])
-
-    def __repr__(self) -> str:
-        return "mean"
 
 
 def experiment(
@@ -57,13 +58,13 @@ def experiment(
     evalset = EvalSet.of(items=n, groups=None if labels is None else [f"g{label}" for label in labels])
     rows = {name: {"mean": np.stack([x, np.ones(n)], axis=1)} for name, x in values.items()}
     sampling = Sampling(resamples=400, seed=int(rng.integers(2**31)))
-    evaluation = from_rows(evalset, None, {"mean": Mean()}, rows, sampling)  # type: ignore[dict-item]
+    evaluation = from_rows(evalset, None, {"mean": Mean()}, rows, sampling)
     return compare(evaluation, trials=trials, baseline="s0")
 
 
 def scores(times: int) -> Iterator[Row]:
     """Coverage of the interval of one system's score, over items and over documents, by both kinds of interval."""
-    for n, groups in ((100, None), (359, None), (360, 12), (360, 30), (360, 60)):
+    for n, groups in ((20, None), (60, None), (100, None), (359, None), (360, 5), (360, 12), (360, 30), (360, 60)):
         for method in METHODS:
             rng = np.random.default_rng(n + (groups or 0))
             covered = 0
@@ -85,20 +86,22 @@ def scores(times: int) -> Iterator[Row]:
 
 def comparisons(times: int) -> Iterator[Row]:
     """Coverage of the difference, error without a difference, power at the difference that is called detectable."""
-    settings = [(100, None), (359, None), (360, 12), (360, 30), (360, 60)]
+    settings = [(20, None), (60, None), (100, None), (359, None), (360, 5), (360, 12), (360, 30), (360, 60)]
     for n, groups in settings:
         rng = np.random.default_rng(n + (groups or 0))
-        covered = errs = 0
+        covered = errs = bootstrap_errs = 0
         sizes = []
         for _ in range(times):
             result = experiment(rng, systems=2, n=n, groups=groups)
             pair = result.deciding_comparisons("mean")[0]
             covered += pair.low <= 0 <= pair.high
             errs += pair.significant
+            bootstrap_errs += result.comparisons[0].p_two_sided <= 0.05
             sizes.append(pair.smallest_detectable)
         what = f"{n} items" if groups is None else f"{groups} groups of {n} items"
         yield "95 % interval of a difference", what, "coverage", 0.95, covered / times
         yield "approximate randomisation", what, "error, no difference", 0.05, errs / times
+        yield "paired bootstrap, two-sided", what, "error, no difference", 0.05, bootstrap_errs / times
         detectable = float(np.mean(sizes))
         for systems in (2, 7):
             scale = 1.0

@@ -322,6 +322,8 @@ def correct_p_values(comparisons: Sequence[Comparison]) -> list[Comparison]:
             detectable = paired.detectable_difference(
                 pair.standard_error, pair.units, level=pair.level, family=len(places)
             )
+            if test == DECIDING and 2.0 ** (1 - pair.units) * len(places) > 1 - pair.level:
+                detectable = math.nan  # so few units can be swapped in so few ways that no p-value is small enough
             corrected[place] = dataclasses.replace(pair, p_holm=p_holm, p_bh=p_bh, smallest_detectable=detectable)
     return corrected
 
@@ -357,10 +359,12 @@ def _claim_about_pair(pair: Comparison, *, family: int, unit: str) -> str:
     corrected = f", Holm over {family} comparisons" if family > 1 else ""
     numbers = f"{pair.level:.0%} interval {pair.low:.2f} to {pair.high:.2f}; p = {p_value(pair.p_holm)}{corrected}"
     if not pair.significant:
+        detectable = f"{pair.n} items show differences of about {pair.smallest_detectable:.2f} or more."
+        if not math.isfinite(pair.smallest_detectable):
+            detectable = f"{count_noun(pair.units, unit.removesuffix('s'))} cannot show any difference at this level."
         return (
             f"{pair.metric}: no difference may be claimed between {pair.system} and {pair.baseline} "
-            f"({pair.difference:+.2f}; {numbers}). {pair.n} items show differences of about "
-            f"{pair.smallest_detectable:.2f} or more."
+            f"({pair.difference:+.2f}; {numbers}). {detectable}"
         )
     if pair.winner is None:
         return (
