@@ -271,9 +271,10 @@ def gameability_table(audit: Audit) -> list[Table]:
             last[-1:] = ["", last[-1]]
     rows = [*zip(*columns, strict=True), *([tuple(last)] if has_spread else [])]
     units = "units of the spread between the systems" if has_spread else "its own units (there is no spread)"
+    worst_note = "; worst: where a smaller share moves it farther in the wrong direction"
     note = (
-        f"{full}: with {full} of the outputs attacked; worst: where a smaller share moves it farther in the wrong "
-        "direction. Positive: the score gets better. * marks the wrong direction"
+        f"{full}: with {full} of the outputs attacked{worst_note if len(header) > 3 + len(verdicts) else ''}. "
+        "Positive: the score gets better. * marks the wrong direction"
         f"{'; gameability is the largest of these' if has_spread else ''}."
     )
     caption = f"How far each attack moves each metric, in {units}"
