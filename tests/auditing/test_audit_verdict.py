@@ -206,9 +206,9 @@ def test_the_share_of_items_whose_own_score_gets_worse() -> None:
 @pytest.mark.parametrize("systems", [("editor", "lexical"), ("editor", "lexical", "noisy", "copy")])
 def test_what_costs_a_system_its_place_is_not_called_unnoticed(systems: tuple[str, ...]) -> None:
     evalset, outputs = data.demo()
-    chosen = {system: outputs[system] for system in systems}
+    some = {system: outputs[system] for system in systems}
     attacks = ["empty", "shuffle", "refusal", "other-output", "drop-split"]
-    result = audit(evalset=evalset, outputs=chosen, metrics="sari,bleu,fkgl", attacks=attacks, quick=True)
+    result = audit(evalset=evalset, outputs=some, metrics="sari,bleu,fkgl", attacks=attacks, quick=True)
     for spec, verdict in result.verdicts.items():
         decisive = {flip.attack for flip in verdict.flips if flip.share <= 1}
         unnoticed = result.paragraphs[spec].partition("hardly notices ")[2].partition(" (")[0]

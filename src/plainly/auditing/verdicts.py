@@ -243,8 +243,9 @@ def _ranking_sentences(verdict: Verdict) -> Iterator[str]:
     wins = [flip for flip in verdict.flips if flip.wins and flip.share <= 1]
     first = min(wins, key=lambda flip: flip.share, default=None)
     if first is not None and first != cheapest:
+        sooner = " sooner" if cheapest is not None else ""
         yield (
-            f"The winner changes{' sooner' if cheapest is not None else ''}: {first.attack} on {share(first.share)} of its outputs takes {first.system} "
+            f"The winner changes{sooner}: {first.attack} on {share(first.share)} of its outputs takes {first.system} "
             f"from place {first.rank} past {first.rival}."
         )
 
