@@ -286,7 +286,8 @@ PARTIAL = {
 }
 SOURCES = [f"{word} furry animals were resting on the mat of Mrs Smith in 1984." for word in "ABCDEF"]
 REFERENCES = [[f"{word} cats sat there .", "A bird flew ."] for word in "ABCDEF"]
-OPTIONS: dict[str, Any] = {"metrics": "sari,bleu,fkgl", "trials": 3, "levels": (0.3, 1.0)}
+ATTACKS = "random-period,swap-names,other-output,other-reference,empty,oracle"  # which look at one item, or at all
+OPTIONS: dict[str, Any] = {"metrics": "sari,fkgl", "attacks": ATTACKS, "trials": 2, "levels": (0.3, 1.0)}
 
 
 def _given_alone(items: Sequence[int], *systems: str) -> Audit:
@@ -309,6 +310,9 @@ def test_systems_are_attacked_on_the_items_that_they_have_and_compared_on_shared
                 np.testing.assert_allclose(actual, expected, rtol=1e-12)
         for key, share in alone.worse.items():
             assert result.sweep.worse[key] == pytest.approx(share, nan_ok=True)
+        partly = audit(sources=SOURCES, references=REFERENCES, outputs=PARTIAL[system], incomplete="skip", **OPTIONS)
+        assert partly.shared_items == partly.item_counts["outputs"] == len(items)
+        assert partly.json()["metrics"][0]["scores"] == {"outputs": pytest.approx(alone.baseline(system, "sari"))}
         ids = {record["id"] for record in result.changes() if record["system"] == system}
         assert ids == {str(item + 1) for item in items}
     shared = _given_alone([0, 2, 5], *PARTIAL)

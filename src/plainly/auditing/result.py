@@ -70,6 +70,17 @@ class Audit(Result):
         """A paragraph about each metric."""
         return {spec: write_paragraph(verdict) for spec, verdict in self.verdicts.items()}
 
+    @property
+    def item_counts(self) -> dict[str, int]:
+        """How many items each system has."""
+        return {system: len(own.outputs) for system, own in self.sweep.design.systems.items()}
+
+    @property
+    def shared_items(self) -> int:
+        """How many items all systems have."""
+        compared = self.compared.design.systems.values() if self.compared is not None else ()
+        return min((len(own.outputs) for own in compared), default=0)
+
     def records(self) -> list[Record]:
         """Return a row for every number of every curve."""
         return [
@@ -87,8 +98,8 @@ class Audit(Result):
             "schema": "plainly.audit/1",
             "test_set": design.evalset.name or None,
             "items": len(design.evalset),
-            "systems": [{"system": name, "items": len(own.outputs)} for name, own in design.systems.items()],
-            "shared_items": len(self.compared.design.evalset) if self.compared is not None else 0,
+            "systems": [{"system": system, "items": n} for system, n in self.item_counts.items()],
+            "shared_items": self.shared_items,
             "quick": design.quick,
             "trials": design.trials,
             "seed": design.seed,
@@ -131,10 +142,10 @@ class Audit(Result):
     def notes(self) -> list[Note]:
         design = self.sweep.design
         items = count_noun(len(design.evalset), "item")
-        if self.compared is not self.sweep:
-            have = listed([f"{name} has {len(own.outputs)}" for name, own in design.systems.items()])
-            shared = len(self.compared.design.evalset) if self.compared is not None else 0
-            items = f"{items}, of which {have}; systems are compared on the {shared} that all of them have"
+        if min(self.item_counts.values()) < len(design.evalset):
+            items += f", of which {listed([f'{system} has {n}' for system, n in self.item_counts.items()])}"
+            if len(self.item_counts) > 1:
+                items += f"; systems are compared on the {self.shared_items} that all of them have"
         rewriting = ", every output rewritten once" if design.quick else ""
         about = f"{items}; {count_noun(design.trials, 'trial')} of each attack{rewriting}, seed {design.seed}."
         verdicts = [Note(text, "claim", where=spec) for spec, text in self.paragraphs.items()]
