@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,14 +56,10 @@ def test_people_get_tables_and_paragraphs(capsys: pytest.CaptureFixture[str]) ->
         assert part in out
 
 
-def test_quick_shows_every_attack_and_counts_what_the_table_marks(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", "--demo", "editor", "lexical", "noisy", "--quick"]) == 0
+def test_quick_shows_every_attack(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "--demo", "editor", "noisy", "--quick", "-m", "fkgl"]) == 0
     captured = capsys.readouterr()
-    game = captured.out.partition("\n\n")[0].splitlines()[3:]
-    assert {line.split()[0] for line in game} >= set(ATTACKS)
-    harms = [line for line in game if line.split()[1] == "worse"]
-    count = sum(int(number) for number in re.findall(r"(\d+) of the 27 attacks that harm", captured.out))
-    assert count == sum(line.count("*") for line in harms) > 5
+    assert {line.split()[0] for line in captured.out.partition("\n\n")[0].splitlines()} >= set(ATTACKS)
     assert "20 trials of each attack, every output rewritten once" in captured.err
 
 

@@ -14,7 +14,7 @@ import pytest
 import plainly
 from plainly import data
 from plainly.auditing import Attack, Audit, audit
-from plainly.auditing.verdicts import find_crossing
+from plainly.auditing.verdicts import Effect, find_crossing
 from plainly.core import tables
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
@@ -213,6 +213,11 @@ def test_what_costs_a_system_its_place_is_not_called_unnoticed(systems: tuple[st
         decisive = {flip.attack for flip in verdict.flips if flip.share <= 1}
         unnoticed = result.paragraphs[spec].partition("hardly notices ")[2].partition(" (")[0]
         assert not any(attack in unnoticed for attack in decisive), spec
+        game = result.tables()[0]
+        columns = [at for at, name in enumerate(game.header) if name.startswith(f"{spec} ")]
+        marked = [row[0] for row in game.rows if any("*" in row[column] for column in columns)]
+        assert marked == [effect.attack for effect in verdict.effects if effect.fooled]
+        assert f"{len(marked)} of the 5 attacks" in result.paragraphs[spec] or not marked
     assert any(flip.attack == "empty" and flip.share <= 1 for flip in result.verdicts["sari"].flips)
 
 
@@ -243,10 +248,28 @@ def test_a_cell_shows_all_outputs_attacked_and_the_worst_level() -> None:
     assert (effect.gain, effect.full_gain) == (pytest.approx(mean[0.25]), pytest.approx(mean[1.0]))
     assert effect.largest == pytest.approx(2.6)
     (game, _) = result.tables()
-    assert game.header == ["attack", "should be", "applies to", "stops-higher 100%", "stops-higher worst"]
+    assert game.header == ("attack", "should be", "applies to", "stops-higher 100%", "stops-higher worst")
     assert game.rows[0][3:] == (f"{mean[1.0] / 3:+.2f}", f"{mean[0.25] / 3:+.2f}* at 25%")
     assert game.rows[1][3:] == ("", f"{mean[0.25] / 3:.2f}")
     assert f"(with 100%, {mean[1.0]:+.2f} points)" in result.paragraphs["stops-higher"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "at_worst", "at_full", "marks"),
+    [
+        ("worse", 0.3, 0.1, True),
+        ("worse", 0.3, -0.1, False),
+        ("worse", 0.3, 0.04, False),
+        ("better", -0.3, -0.1, True),
+        ("better", -0.3, 0.1, False),
+        ("unchanged", 0.3, -0.1, True),
+    ],
+)
+def test_each_number_is_marked_by_itself(expected: Any, at_worst: float, at_full: float, marks: bool) -> None:
+    wrong = abs(at_worst)
+    effect = Effect("m", "a", expected, 0.4, at_worst, at_worst, 1.0, at_full, at_full, wrong, wrong, 1.0, 1.0, 1.0)
+    assert effect.fooled
+    assert effect.fully_fooled == marks
 
 
 def test_a_metric_that_is_undefined_at_the_end_is_judged_before_it() -> None:

@@ -78,8 +78,7 @@ class Audit(Result):
     @property
     def shared_items(self) -> int:
         """How many items all systems have."""
-        compared = self.compared.design.systems.values() if self.compared is not None else ()
-        return min((len(own.outputs) for own in compared), default=0)
+        return min(len(own.outputs) for own in self.compared.design.systems.values()) if self.compared else 0
 
     def records(self) -> list[Record]:
         """Return a row for every number of every curve."""
@@ -254,7 +253,8 @@ def audit(
         inputs.evalset,
         {system or "outputs": lines for system, lines in inputs.outputs.items() if inputs.present(system).any()},
     )
-    result = compared = attempt(texts.evalset, texts.outputs)
+    result = attempt(texts.evalset, texts.outputs)
+    compared: Sweep | None = result
     if not texts.is_complete and len(texts.outputs) > 1:
         shared = texts.shared()
         compared = attempt(shared.evalset, shared.outputs) if len(shared.evalset) else None
@@ -289,12 +289,12 @@ def gameability_table(audit: Audit) -> list[Table]:
         f"{'; gameability is the largest of these' if has_spread else ''}."
     )
     caption = f"How far each attack moves each metric, in {units}"
-    return [Table(header, tuple(rows), caption, (note,), text_columns=_TEXT)]
+    return [Table(tuple(header), tuple(rows), caption, (note,), text_columns=_TEXT)]
 
 
 def _full_cell(effect: Effect, full: str) -> str:
     cell = format_change(effect.full_gain if math.isnan(effect.full_spreads) else effect.full_spreads)
-    cell += "*" * (effect.fooled and effect.level == effect.full_level)
+    cell += "*" * effect.fully_fooled
     return cell if percent(effect.full_level) == full else f"{cell} at {percent(effect.full_level)}"
 
 

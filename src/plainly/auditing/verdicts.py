@@ -57,6 +57,14 @@ class Effect:
         return self.largest > 0 if math.isnan(self.largest_spreads) else self.largest_spreads >= UNNOTICED
 
     @property
+    def fully_fooled(self) -> bool:
+        """Whether it moves noticeably in the wrong direction if all outputs are attacked."""
+        in_spreads = not math.isnan(self.full_spreads)
+        change = self.full_spreads if in_spreads else self.full_gain
+        wrong = {"worse": change, "better": -change, "unchanged": abs(change)}[self.expected]
+        return self.fooled and (wrong >= UNNOTICED if in_spreads else wrong > 0)
+
+    @property
     def rewarded(self) -> bool:
         """Whether the score gets noticeably better if all outputs are attacked."""
         return self.full_gain > 0 if math.isnan(self.full_spreads) else self.full_spreads >= UNNOTICED
