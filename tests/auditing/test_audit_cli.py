@@ -56,6 +56,40 @@ def test_people_get_tables_and_paragraphs(capsys: pytest.CaptureFixture[str]) ->
         assert part in out
 
 
+def test_quick_shows_every_attack(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "--demo", "editor", "noisy", "--quick", "-m", "fkgl"]) == 0
+    captured = capsys.readouterr()
+    assert {line.split()[0] for line in captured.out.partition("\n\n")[0].splitlines()} >= set(ATTACKS)
+    assert "20 trials of each attack, every output rewritten once" in captured.err
+
+
+def test_absent_items_are_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / "A.csv", tmp_path / "B.csv"]
+    paths[0].write_text("id,source,output\n1,a b c,a b\n2,d e f,d .\n3,g h i,g h .\n", encoding="utf-8")
+    paths[1].write_text("id,output\n3,g .\n1,a\n", encoding="utf-8")
+    assert (
+        main(
+            [
+                "audit",
+                *map(str, paths),
+                "-m",
+                "fkgl",
+                "--attacks",
+                "empty",
+                "--incomplete",
+                "skip",
+                "--processes",
+                "1",
+                "--json",
+            ]
+        )
+        == 0
+    )
+    result = json.loads(capsys.readouterr().out)
+    assert [(row["system"], row["items"]) for row in result["systems"]] == [("A", 3), ("B", 2)]
+    assert result["shared_items"] == 2
+
+
 def test_everything_can_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("vl_convert")
     where = str(tmp_path)

@@ -107,6 +107,10 @@ def test_who_is_far_off_does_not_squeeze_the_others() -> None:
     assert fit_scale(near).beyond == ()
     assert fit_scale({"a": (1.0,), "b": (2.0,), "c": (90.0,)}).beyond == (), "three values have no outlier"
     assert fit_scale({**near, "far": (2.0,)}, whole=True).beyond == ()
+    gains = {"a": (3.0,), "b": (3.01,), "c": (3.02,), "none": (0.0,)}
+    assert fit_scale(gains).beyond == ("none",)
+    assert fit_scale(gains, [0.0, 1.0]).beyond == (), "0 is on the axis"
+    assert fit_scale({**gains, "none": (90.0,)}, [0.0, 1.0]).beyond == ("none",)
 
 
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (40.13, 41.02), (-3.0, 97.0), (0.001, 0.0012), (1e6, 3e6), (5.0, 5.0)])

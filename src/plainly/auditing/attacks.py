@@ -101,9 +101,10 @@ class SystemOutputs:
         return Namer.of([*self.outputs, *self.evalset.sources])
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names that occur in the outputs, each once, which ``swap-names`` chooses from."""
-        return tuple(dict.fromkeys(text[a:b] for text in self.outputs for a, b in self.namer.spans(text)))
+    def names(self) -> dict[str, frozenset[str]]:
+        """Names that occur in the outputs, which ``swap-names`` chooses from, with their words."""
+        names = dict.fromkeys(text[a:b] for text in self.outputs for a, b in self.namer.spans(text))
+        return {name: frozenset(words(name)) for name in names}
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ def repeat_clause(item: Item, rng: Rng) -> str:
 def swap_names(item: Item, rng: Rng) -> Rewritten:
     text, edits = item.output, []
     own_words = set(words(f"{item.source}\n{text}"))
-    others = [name for name in item.system.names if own_words.isdisjoint(words(name))]
+    others = [name for name, parts in item.system.names.items() if own_words.isdisjoint(parts)]
     substitutes: dict[str, str] = {}  # a name that occurs twice is replaced by the same name
     for start, end in item.system.namer.spans(text):
         name = text[start:end]

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,18 @@ import numpy as np
 
 from plainly.auditing.attacks import Attack, resolve_attacks
 from plainly.auditing.sweep import LEVELS, SEED, Sweep, repeat_first_trial, sweep
-from plainly.auditing.verdicts import Verdict, average_systems, reach_verdict, write_paragraph
+from plainly.auditing.verdicts import Effect, Verdict, average_systems, reach_verdict, write_paragraph
 from plainly.core.errors import UnknownName
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
-from plainly.core.formatting import format_change, interval, number, percent, share
+from plainly.core.formatting import count_noun, format_change, interval, listed, number, percent, share
 from plainly.core.metric import Metrics
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.tables import format_csv, markdown
 from plainly.data import diagnose
 from plainly.io.columns import Columns
-from plainly.io.texts import Incomplete, Outputs, read_texts
+from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
 from plainly.io.units import Unit
 from plainly.scoring.evaluate import evaluate, resolve_metrics
 from plainly.streaming import engines
@@ -37,6 +37,7 @@ DEFAULT_TABLES = ("gameability", "flips")
 _TEXT = frozenset({0, 1})
 _OVERVIEW_LEVELS = (0.0, 0.1, 0.5, 1.0)
 _MOST_FLIPS = 12  # of one metric
+_QUICK_ITEMS = 400  # 31 attacks on these with the default metrics take seconds
 # Metric → which of its outputs, times what, under which title.
 _FORM = {
     "length": (("words_per_sentence", 1, "words per sentence"), ("syllables_per_word", 1, "syllables per word")),
@@ -46,9 +47,14 @@ _FORM = {
 
 @dataclass(frozen=True, repr=False)
 class Audit(Result):
-    """A sweep, the verdicts that follow from it, and the tables to show (of ``TABLES``)."""
+    """A sweep, the verdicts that follow from it, and the tables to show (of ``TABLES``).
+
+    ``sweep`` has each system on the items that it has. What compares systems rests on ``compared``, the same on the
+    items that all of them have; it is None if there are none.
+    """
 
     sweep: Sweep
+    compared: Sweep | None
     table_names: tuple[str, ...] = DEFAULT_TABLES
     intervals: bool = False  # whether the table of levels shows where 95 % of the trials lie
     remarks: tuple[Note, ...] = ()
@@ -56,12 +62,23 @@ class Audit(Result):
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
         """Verdicts by metric."""
-        return {spec: reach_verdict(self.sweep, spec) for spec in self.sweep.design.metrics}
+        sweep, ranked = self.compared or self.sweep, self.compared is not None
+        return {spec: reach_verdict(sweep, spec, ranked=ranked) for spec in sweep.design.metrics}
 
     @cached_property
     def paragraphs(self) -> dict[str, str]:
         """A paragraph about each metric."""
         return {spec: write_paragraph(verdict) for spec, verdict in self.verdicts.items()}
+
+    @property
+    def item_counts(self) -> dict[str, int]:
+        """How many items each system has."""
+        return {system: len(own.outputs) for system, own in self.sweep.design.systems.items()}
+
+    @property
+    def shared_items(self) -> int:
+        """How many items all systems have."""
+        return min(len(own.outputs) for own in self.compared.design.systems.values()) if self.compared else 0
 
     def records(self) -> list[Record]:
         """Return a row for every number of every curve."""
@@ -80,6 +97,9 @@ class Audit(Result):
             "schema": "plainly.audit/1",
             "test_set": design.evalset.name or None,
             "items": len(design.evalset),
+            "systems": [{"system": system, "items": n} for system, n in self.item_counts.items()],
+            "shared_items": self.shared_items,
+            "quick": design.quick,
             "trials": design.trials,
             "seed": design.seed,
             "levels": [0.0, *design.levels],
@@ -120,7 +140,13 @@ class Audit(Result):
 
     def notes(self) -> list[Note]:
         design = self.sweep.design
-        about = f"{len(design.evalset)} items, {design.trials} trials of each attack, seed {design.seed}."
+        items = count_noun(len(design.evalset), "item")
+        if min(self.item_counts.values()) < len(design.evalset):
+            items += f", of which {listed([f'{system} has {n}' for system, n in self.item_counts.items()])}"
+            if len(self.item_counts) > 1:
+                items += f"; systems are compared on the {self.shared_items} that all of them have"
+        rewriting = ", every output rewritten once" if design.quick else ""
+        about = f"{items}; {count_noun(design.trials, 'trial')} of each attack{rewriting}, seed {design.seed}."
         verdicts = [Note(text, "claim", where=spec) for spec, text in self.paragraphs.items()]
         return [*verdicts, Note(about), *self.remarks]
 
@@ -129,9 +155,9 @@ class Audit(Result):
         design = self.sweep.design
         return [
             {"system": system, "attack": attack.name, "id": id, **vars(change)}
-            for system, outputs in design.outputs.items()
+            for system, own in design.systems.items()
             for attack in design.attacks
-            for id, record in zip(design.evalset.ids, repeat_first_trial(design, attack, outputs), strict=True)
+            for id, record in zip(own.evalset.ids, repeat_first_trial(design, attack, system), strict=True)
             for change in record.changes
         ]
 
@@ -170,6 +196,7 @@ def audit(
     levels: Sequence[float] = LEVELS,
     trials: int | None = None,
     seed: int = SEED,
+    quick: bool = False,
     engine: engines.Engine | str = "local",
     processes: int = 1,
     address: str | None = None,
@@ -181,9 +208,9 @@ def audit(
 
     ``metrics`` are specs, metrics, or objects with ``measure`` and ``score``; ``attacks`` are names, ``all``,
     ``paper``, or your own attacks; ``levels`` are shares of the outputs; ``trials`` are 100, or 5 with learned metrics.
-    ``tables`` are the tables that the result shows, by name or ``all``; with ``intervals`` they show where
-    95 % of the trials lie. More than one process needs a script that guards its start with
-    ``if __name__ == "__main__":``.
+    ``quick`` gives a first look in seconds: at most 400 items, and every attack rewrites each output once.
+    ``tables`` are the tables that the result shows, by name or ``all``; with ``intervals`` they show where 95 % of the
+    trials lie. More than one process needs a script that guards its start with ``if __name__ == "__main__":``.
     """
     if isinstance(tables, str):
         tables = list(TABLES) if tables == "all" else [name.strip() for name in tables.split(",") if name.strip()]
@@ -205,41 +232,78 @@ def audit(
     )
     if isinstance(engine, str):
         engine = engines.engine(engine, processes=processes, address=address)
-    result = sweep(
-        inputs.evalset,
-        {system or "outputs": lines for system, lines in inputs.outputs.items()},
-        resolve_metrics(metrics, inputs.evalset),
-        resolve_attacks(attacks, inputs.evalset),
+    notes = inputs.notes
+    if quick and len(inputs.evalset) > _QUICK_ITEMS:
+        items = np.linspace(0, len(inputs.evalset) - 1, _QUICK_ITEMS).astype(int)
+        some = {system: [lines[item] for item in items] for system, lines in inputs.outputs.items()}
+        notes += (Note(f"quick: {_QUICK_ITEMS} of {len(inputs.evalset):,} items, evenly spaced."),)
+        inputs = replace(inputs, evalset=inputs.evalset[items], outputs=some)
+    attempt = partial(
+        sweep,
+        metrics=resolve_metrics(metrics, inputs.evalset),
+        attacks=resolve_attacks(attacks, inputs.evalset),
         levels=levels,
         trials=trials,
         seed=seed,
+        quick=quick,
         engine=engine,
         progress=progress,
     )
+    texts = Texts(
+        inputs.evalset,
+        {system or "outputs": lines for system, lines in inputs.outputs.items() if inputs.present(system).any()},
+    )
+    result = attempt(texts.evalset, texts.outputs)
+    compared: Sweep | None = result
+    if not texts.is_complete and len(texts.outputs) > 1:
+        shared = texts.shared()
+        compared = attempt(shared.evalset, shared.outputs) if len(shared.evalset) else None
     remarks = diagnose(inputs.evalset, inputs.outputs, result.design.metrics, quick=True, only=("metric-language",))
-    return Audit(result, tuple(tables), intervals, (*inputs.notes, *remarks))
+    return Audit(result, compared, tuple(tables), intervals, (*notes, *remarks))
 
 
 def gameability_table(audit: Audit) -> list[Table]:
-    """Return how far each attack moves each metric, in spreads, with a mark where the direction is wrong."""
+    """Return how far each attack moves each metric, in spreads: with all outputs attacked, and where it is worst."""
     verdicts = audit.verdicts.values()
-    rows = []
-    for place, attack in enumerate(audit.sweep.design.attacks):
-        effects = [verdict.effects[place] for verdict in verdicts]
-        changes = [effect.gain if math.isnan(effect.spreads) else effect.spreads for effect in effects]
-        cells = [format_change(change) + "*" * effect.fooled for change, effect in zip(changes, effects, strict=True)]
-        rows.append((attack.name, attack.expected, percent(effects[0].touched), *cells))
+    attacks, full = audit.sweep.design.attacks, percent(audit.sweep.design.levels[-1])
+    header = ["attack", "should be", "applies to"]
+    touched = [percent(effect.touched) for effect in next(iter(verdicts)).effects]
+    columns: list[list[str]] = [[a.name for a in attacks], [a.expected for a in attacks], touched]
     has_spread = any(not math.isnan(verdict.spread) for verdict in verdicts)
-    if has_spread:
-        rows.append(("gameability", "", "", *(number(verdict.gameability) for verdict in verdicts)))
-    units = "units of the spread between the systems" if has_spread else "its own units (one system has no spread)"
+    last = ["gameability", "", ""]
+    for spec, verdict in audit.verdicts.items():
+        header.append(f"{spec} {full}")
+        columns.append([_full_cell(effect, full) for effect in verdict.effects])
+        last.append(number(verdict.gameability))
+        worst = [_worst_cell(effect) for effect in verdict.effects]
+        if any(worst):
+            header.append(f"{spec} worst")
+            columns.append(worst)
+            last[-1:] = ["", last[-1]]
+    rows = [*zip(*columns, strict=True), *([tuple(last)] if has_spread else [])]
+    units = "units of the spread between the systems" if has_spread else "its own units (there is no spread)"
+    worst_note = "; worst: where a smaller share moves it farther in the wrong direction"
     note = (
-        "Positive: the score gets better. * marks the wrong direction, at the level where it is most wrong"
+        f"{full}: with {full} of the outputs attacked{worst_note if len(header) > 3 + len(verdicts) else ''}. "
+        "Positive: the score gets better. * marks the wrong direction"
         f"{'; gameability is the largest of these' if has_spread else ''}."
     )
-    header = ("attack", "should be", "applies to", *audit.verdicts)
     caption = f"How far each attack moves each metric, in {units}"
-    return [Table(header, tuple(rows), caption, (note,), text_columns=_TEXT)]
+    return [Table(tuple(header), tuple(rows), caption, (note,), text_columns=_TEXT)]
+
+
+def _full_cell(effect: Effect, full: str) -> str:
+    cell = format_change(effect.full_gain if math.isnan(effect.full_spreads) else effect.full_spreads)
+    cell += "*" * effect.fully_fooled
+    return cell if percent(effect.full_level) == full else f"{cell} at {percent(effect.full_level)}"
+
+
+def _worst_cell(effect: Effect) -> str:
+    """Return the effect where it is worst, or nothing where that is with all outputs attacked or rounds to 0."""
+    change = format_change(effect.gain if math.isnan(effect.spreads) else effect.spreads)
+    if effect.level == effect.full_level or float(change) == 0:
+        return ""
+    return f"{change}{'*' * effect.fooled} at {percent(effect.level)}"
 
 
 def items_table(audit: Audit) -> list[Table]:
@@ -258,20 +322,23 @@ def items_table(audit: Audit) -> list[Table]:
 
 def flips_table(audit: Audit) -> list[Table]:
     """Return how much of which attack changes the winner: first which systems could win, then how the winner loses."""
-    rows = []
+    rows, cut = [], []
     for verdict in audit.verdicts.values():
         flips = [flip for flip in verdict.flips if flip.share <= 1]
+        if len(flips) > _MOST_FLIPS:
+            cut.append(f"{len(flips)} ({verdict.metric})")
         for flip in sorted(flips, key=lambda flip: (not flip.wins, flip.share))[:_MOST_FLIPS]:
             system, result = f"{flip.system} ({flip.rank})", "wins, past" if flip.wins else "loses to"
             rows.append((verdict.metric, flip.attack, system, result, flip.rival, share(flip.share)))
     header = ("metric", "attack", "system (place)", "", "rival", "share of outputs")
-    table = Table(header, tuple(rows), "What changes the winner", text_columns=frozenset({0, 1, 2, 3, 4}))
+    notes = (f"Of each metric the first {_MOST_FLIPS} of {listed(cut)}.",) if cut else ()
+    table = Table(header, tuple(rows), "What changes the winner", notes, text_columns=frozenset({0, 1, 2, 3, 4}))
     return [table] if len(audit.sweep.systems) > 1 else []
 
 
 def overview_table(audit: Audit) -> list[Table]:
     """Return a few levels of all systems side by side (Table 1)."""
-    sweep = audit.sweep
+    sweep = audit.compared or audit.sweep
     levels = [(place, level) for place, level in enumerate((0.0, *sweep.design.levels)) if level in _OVERVIEW_LEVELS]
     columns = [(system, place, level) for system in sweep.systems for place, level in levels]
     rows = [

@@ -6,6 +6,8 @@ attacked outputs. Levels are nested in a trial, so trials take time and levels d
 
 Every (attack, trial) has its own stream of random numbers, so the numbers do not depend on how many processes run or
 which other attacks are tried.
+
+Each system is attacked on the items that it has: its numbers are those of these texts given alone.
 """
 
 import math
@@ -13,8 +15,10 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import compress
 
 import numpy as np
+import numpy.typing as npt
 
 from plainly.auditing.attacks import Attack, Rewritten, SystemOutputs
 from plainly.core.errors import BadInput
@@ -22,6 +26,7 @@ from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Metrics
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.sampling import Sampling
+from plainly.io.texts import Texts
 from plainly.scoring.evaluate import check_metrics, evaluate, measure
 from plainly.streaming.engines import Engine
 from plainly.streaming.engines.local import LocalEngine
@@ -29,6 +34,7 @@ from plainly.streaming.engines.local import LocalEngine
 LEVELS = tuple(step / 10 for step in range(1, 11))
 TRIALS = 100
 TRIALS_BY_MODEL = 5  # with learned metrics, which take a hundred times as long
+QUICK_TRIALS = 20  # which differ in the order of the items only, so they cost next to nothing
 SEED = Sampling().seed
 
 # Few enough for a smooth progress bar and an even load, many enough to be worth sending.
@@ -46,6 +52,7 @@ class Design:
     levels: tuple[float, ...]
     trials: int
     seed: int
+    quick: bool = False  # whether every output is rewritten once, and trials differ only in which outputs are attacked
 
     def __post_init__(self) -> None:
         if not self.outputs or not len(self.evalset):
@@ -56,6 +63,24 @@ class Design:
             raise BadInput("Levels are shares of the outputs, above 0 and up to 1, for example 0.1 0.5 1.")
         Sampling(seed=self.seed)  # raises if the seed is invalid
         object.__setattr__(self, "levels", tuple(sorted(set(self.levels))))
+
+    @cached_property
+    def systems(self) -> dict[str, SystemOutputs]:
+        """What an attack can use of each system: the items that it has, and its outputs for them."""
+        systems = {}
+        for system, outputs in self.outputs.items():
+            present = self.present(system)
+            evalset = self.evalset if present.all() else self.evalset[present]  # all that is prepared in it is kept
+            systems[system] = SystemOutputs(evalset, tuple(compress(outputs, present)))
+        return systems
+
+    def present(self, system: str) -> npt.NDArray[np.bool_]:
+        """Return which items a system has."""
+        return Texts(self.evalset, self.outputs).present(system)
+
+    def rewrites(self, attack: Attack) -> bool:
+        """Whether an attack writes other texts in every trial."""
+        return attack.random and not self.quick
 
 
 @dataclass(frozen=True)
@@ -111,28 +136,33 @@ def sweep(
     levels: Sequence[float] = LEVELS,
     trials: int | None = None,
     seed: int = SEED,
+    quick: bool = False,
     engine: Engine | None = None,
     progress: Progress = no_progress,
 ) -> Sweep:
     """Run every attack on every system and score the results with every metric at every level.
 
-    The default is 100 trials, or 5 if a metric is learned. Trials run in this process or on an ``engine``
-    (``plainly.streaming``), with the same numbers. Several processes need metrics and attacks that can be pickled, and
-    a script that guards its start with ``if __name__ == "__main__":``.
+    The default is 100 trials, or 5 if a metric is learned; with ``quick`` 20 trials, of one rewriting of every output.
+    Trials run in this process or on an ``engine`` (``plainly.streaming``), with the same numbers. Several processes
+    need metrics and attacks that can be pickled, and a script that guards its start with
+    ``if __name__ == "__main__":``.
     """
     resolved = check_metrics(metrics, evalset)
     texts = {system: tuple(lines) for system, lines in outputs.items()}
-    if trials is None:
+    if trials is None and quick:
+        trials = QUICK_TRIALS
+    elif trials is None:
         trials = TRIALS_BY_MODEL if any(metric.learned for metric in resolved.values()) else TRIALS
-    design = Design(evalset, texts, resolved, tuple(attacks), tuple(levels), trials, seed)
+    design = Design(evalset, texts, resolved, tuple(attacks), tuple(levels), trials, seed, quick)
     evaluation = evaluate(evalset, texts, resolved, sampling=None, progress=progress)
-    rows = {system: {spec: evaluation[system][spec].rows for spec in resolved} for system in texts}
-    # A deterministic attack is one group, measured once.
+    present = {system: design.present(system) for system in texts}
+    rows = {system: {spec: evaluation[system][spec].rows[present[system]] for spec in resolved} for system in texts}
+    # An attack that writes the same text in all trials is one group, measured once.
     groups = [
         (system, attack, range(start, min(start + size, trials)))
         for system in texts
         for attack in design.attacks
-        for size in [_TRIALS_A_GROUP if attack.random else trials]
+        for size in [_TRIALS_A_GROUP if design.rewrites(attack) else trials]
         for start in range(0, trials, size)
     ]
     with progress("attacking", total=sum(len(group[2]) for group in groups), unit="trials") as tell:
@@ -161,25 +191,21 @@ class _TrialRunner:
     design: Design
     rows: Mapping[str, Mapping[str, Floats]]  # by system and metric
 
-    @cached_property
-    def _systems(self) -> dict[str, SystemOutputs]:
-        return {system: SystemOutputs(self.design.evalset, texts) for system, texts in self.design.outputs.items()}
-
     def __call__(self, task: _Group, tell: Tell) -> _GroupScores:
         name, attack, trials = task
-        design, system, before = self.design, self._systems[name], self.rows[name]
-        counts = [round(level * len(design.evalset)) for level in design.levels]
+        design, system, before = self.design, self.design.systems[name], self.rows[name]
+        counts = [round(level * len(system.evalset)) for level in design.levels]
         totals: dict[str, list[Floats]] = {spec: [] for spec in design.metrics}
         changes: dict[str, Floats] = {}
         changed: list[float] = []
         worse: dict[str, list[float]] = {spec: [] for spec in design.metrics}
         for trial in trials:
             rng = trial_rng(design.seed, attack.name, trial)
-            order = rng.permutation(len(design.evalset))
-            if attack.random or not changes:
+            order = rng.permutation(len(system.evalset))
+            if design.rewrites(attack) or not changes:
                 outputs = attack.apply(system, rng)
                 changed.append(float(np.mean([a != b for a, b in zip(outputs, system.outputs, strict=True)])))
-                after = dict(measure(design.evalset, {name: outputs}, design.metrics))[name]
+                after = dict(measure(system.evalset, {name: outputs}, design.metrics))[name]
                 changes = {spec: after[spec] - before[spec] for spec in after}
                 for spec, shares in worse.items():
                     shares.append(_share_worse(design.metrics[spec], before[spec], after[spec]))
@@ -199,11 +225,11 @@ def _share_worse(metric: Metric, before: Floats, after: Floats) -> float:
     return float(np.mean(change > 0 if metric.better == "lower" else change < 0))
 
 
-def repeat_first_trial(design: Design, attack: Attack, outputs: Sequence[str]) -> list[Rewritten]:
-    """Return what the first trial of an attack wrote, with its changes."""
+def repeat_first_trial(design: Design, attack: Attack, system: str) -> list[Rewritten]:
+    """Return what the first trial of an attack on a system wrote, with its changes."""
     rng = trial_rng(design.seed, attack.name, 0)
-    rng.permutation(len(design.evalset))  # the trial draws its order first
-    return attack.records(SystemOutputs(design.evalset, tuple(outputs)), rng)
+    rng.permutation(len(design.systems[system].evalset))  # the trial draws its order first
+    return attack.records(design.systems[system], rng)
 
 
 def trial_rng(seed: int, attack: str, trial: int) -> np.random.Generator:

@@ -30,8 +30,10 @@ class Effect:
     """The effect of an attack on a metric, on average over the systems.
 
     ``gain`` is the change of the score in the metric's own units, positive if the score gets better; ``spreads`` is the
-    same in units of the spread. Both are taken at ``level``: where the metric errs most, or at the highest level.
-    ``wrong`` is how far it moves in the wrong direction, in its own units; 0 if it moves in the right one.
+    same in units of the spread. Both are taken at ``level``, where the metric errs most; ``full_gain`` and
+    ``full_spreads`` at ``full_level``, the highest at which it is defined. Both are the same where no lower level is
+    noticeably worse. ``wrong`` is how far the score at ``level`` moves in the wrong direction, 0 if it moves in the
+    right one. ``largest`` is the largest change of the score of any system at any level, in either direction.
     """
 
     metric: str
@@ -40,14 +42,32 @@ class Effect:
     level: float
     gain: float
     spreads: float
+    full_level: float
+    full_gain: float
+    full_spreads: float
     wrong: float
     wrong_spreads: float
+    largest: float
+    largest_spreads: float
     touched: float
 
     @property
     def noticed(self) -> bool:
-        """Whether the metric distinguishes the attacked outputs from the others."""
-        return not abs(self.spreads) < UNNOTICED if not math.isnan(self.spreads) else self.gain != 0
+        """Whether the metric distinguishes the attacked outputs of any system from the others."""
+        return self.largest > 0 if math.isnan(self.largest_spreads) else self.largest_spreads >= UNNOTICED
+
+    @property
+    def fully_fooled(self) -> bool:
+        """Whether it moves noticeably in the wrong direction if all outputs are attacked."""
+        in_spreads = not math.isnan(self.full_spreads)
+        change = self.full_spreads if in_spreads else self.full_gain
+        wrong = {"worse": change, "better": -change, "unchanged": abs(change)}[self.expected]
+        return self.fooled and (wrong >= UNNOTICED if in_spreads else wrong > 0)
+
+    @property
+    def rewarded(self) -> bool:
+        """Whether the score gets noticeably better if all outputs are attacked."""
+        return self.full_gain > 0 if math.isnan(self.full_spreads) else self.full_spreads >= UNNOTICED
 
     @property
     def fooled(self) -> bool:
@@ -92,12 +112,12 @@ class Verdict:
         return min(lifts, key=lambda flip: flip.share, default=None)
 
 
-def reach_verdict(sweep: Sweep, spec: str) -> Verdict:
-    """Return the verdict on one metric of a sweep."""
+def reach_verdict(sweep: Sweep, spec: str, *, ranked: bool = True) -> Verdict:
+    """Return the verdict on one metric of a sweep; systems without items in common are not ``ranked``."""
     better = sweep.design.metrics[spec].better
     sign = -1.0 if better == "lower" else 1.0
     scores = {system: sweep.baseline(system, spec) for system in sweep.systems}
-    defined = [system for system, score in scores.items() if not math.isnan(score)]
+    defined = [system for system, score in scores.items() if ranked and not math.isnan(score)]
     ranking = sorted(defined, key=lambda system: -sign * scores[system])
     spread = (abs(scores[ranking[0]] - scores[ranking[-1]]) or math.nan) if len(ranking) > 1 else math.nan
     effects = tuple(_effect(sweep, spec, attack, sign, spread) for attack in sweep.design.attacks)
@@ -109,25 +129,34 @@ def reach_verdict(sweep: Sweep, spec: str) -> Verdict:
 
 def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float) -> Effect:
     curves = np.array([sweep.headline(system, attack.name, spec) for system in sweep.systems])
-    changes = curves - curves[:, :1]
-    gains = sign * average_systems(changes)
+    changes = sign * (curves - curves[:, :1])
+    gains = average_systems(changes)
     wrong = {"worse": gains, "better": -gains, "unchanged": np.abs(gains)}[attack.expected]
     if sweep.design.metrics[spec].better == "neither":
         wrong = np.zeros_like(gains)  # no direction is better, so none is wrong
     worst = int(np.where(np.isnan(wrong[1:]), -np.inf, wrong[1:]).argmax()) + 1
     # Some metrics are undefined when all outputs are empty: then the highest level at which they are defined.
-    highest = max(np.flatnonzero(~np.isnan(gains[1:])) + 1, default=len(gains) - 1)
-    at = worst if wrong[worst] > 0 else int(highest)
+    full = int(max(np.flatnonzero(~np.isnan(gains[1:])) + 1, default=len(gains) - 1))
+    # Another level is worse than all outputs attacked only by a difference that could be noticed.
+    is_worse = wrong[worst] > 0 and not wrong[worst] - wrong[full] < UNNOTICED * spread
+    at = worst if is_worse else full
     over = max(float(wrong[at]), 0.0)
+    largest = float(np.abs(changes)[~np.isnan(changes)].max(initial=0.0))
+    levels = (0.0, *sweep.design.levels)
     return Effect(
         metric=spec,
         attack=attack.name,
         expected=attack.expected,
-        level=(0.0, *sweep.design.levels)[at],
+        level=levels[at],
         gain=float(gains[at]),
         spreads=float(gains[at] / spread),
+        full_level=levels[full],
+        full_gain=float(gains[full]),
+        full_spreads=float(gains[full] / spread),
         wrong=over,
         wrong_spreads=over / spread,
+        largest=largest,
+        largest_spreads=largest / spread,
         touched=float(np.mean([sweep.changed[system, attack.name] for system in sweep.systems])),
     )
 
@@ -162,17 +191,26 @@ def write_paragraph(verdict: Verdict) -> str:
         return f"{verdict.metric} has no better direction: it describes outputs, so it cannot be gamed."
     harms = [effect for effect in verdict.effects if effect.expected == "worse" and effect.touched > 0]
     sentences = [_headline(verdict, harms), *_ranking_sentences(verdict)]
-    if missed := [effect.attack for effect in harms if effect.touched >= _FEW and not effect.noticed]:
-        has_spread = any(not math.isnan(effect.spreads) for effect in harms)
-        by = "less than 5 % of the spread" if has_spread else "no change at all"
+    decisive = {flip.attack for flip in verdict.flips if flip.share <= 1}
+    unnoticed = [effect.attack for effect in harms if effect.touched >= _FEW and not effect.noticed]
+    if missed := [attack for attack in unnoticed if attack not in decisive]:
+        by = "no change at all" if math.isnan(verdict.spread) else "less than 5 % of the spread on any system"
         sentences.append(f"It hardly notices {listed(missed, most=_MOST_ATTACKS)} ({by}).")
     neutral = [effect for effect in verdict.effects if effect.expected == "unchanged" and effect.fooled]
     if neutral:
-        gains = _gains(sorted(neutral, key=lambda effect: -effect.wrong))
-        sentences.append(f"It reacts to changes that should not matter: {gains}.")
+        worst = [
+            _describe(effect.attack, effect.gain, effect.spreads)
+            for effect in sorted(neutral, key=lambda effect: -effect.wrong)
+        ]
+        sentences.append(f"It reacts to changes that should not matter: {listed(worst, most=_MOST_ATTACKS)}.")
     improvements = [effect for effect in verdict.effects if effect.expected == "better" and effect.touched >= _FEW]
-    if unrewarded := [effect for effect in improvements if not (effect.gain > 0 and effect.noticed)]:
-        sentences.append(f"It does not reward an improvement: {_gains(unrewarded)}.")
+    unrewarded = [
+        _describe(effect.attack, effect.full_gain, effect.full_spreads)
+        for effect in improvements
+        if not effect.rewarded
+    ]
+    if unrewarded:
+        sentences.append(f"It does not noticeably reward an improvement: {listed(unrewarded, most=_MOST_ATTACKS)}.")
     return " ".join(sentences)
 
 
@@ -181,7 +219,7 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
     if not harms:
         return f"{verdict.metric}: no attack that harms an output was tried."
     if not fooled:
-        by = "" if math.isnan(verdict.spread) else " by as much as 5 % of the spread between the systems"
+        by = "" if math.isnan(verdict.spread) else " by as much as 5 % of the spread between the systems, on average"
         return f"{verdict.metric}: none of the {len(harms)} attacks that harm an output improves its score{by}."
     top = fooled[0]
     verb = "improves" if len(fooled) == 1 else "improve"
@@ -189,6 +227,8 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
     most = f"{number(top.wrong)} points with {percent(top.level)} of the outputs attacked"
     if not math.isnan(top.wrong_spreads):
         most += f", {number(top.wrong_spreads)} times the distance between the best and the worst system"
+    if top.level != top.full_level:
+        most += f" (with {percent(top.full_level)}, {format_change(top.full_gain)} points)"
     if top.wrong_spreads < _LITTLE:
         return f"{verdict.metric} is hard to game: {improve}, but little. {top.attack} gains most: {most}."
     return f"{verdict.metric} can be gamed: {improve}. {top.attack} gains most: {most}."
@@ -197,8 +237,10 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
 def _ranking_sentences(verdict: Verdict) -> Iterator[str]:
     """Yield what takes the worst system to the top, and what changes the winner with fewer attacked outputs."""
     cheapest = verdict.cheapest
-    if len(verdict.ranking) < 2:
+    if len(verdict.scores) < 2:
         yield "With one system there is no spread to compare with and no ranking; add a second system."
+    elif len(verdict.ranking) < 2:
+        yield "No two systems have a score on the same items, so there is no spread to compare with and no ranking."
     elif cheapest is None:
         yield f"No attack lifts the worst system ({verdict.ranking[-1]}) above the best ({verdict.ranking[0]})."
     else:
@@ -209,15 +251,13 @@ def _ranking_sentences(verdict: Verdict) -> Iterator[str]:
     wins = [flip for flip in verdict.flips if flip.wins and flip.share <= 1]
     first = min(wins, key=lambda flip: flip.share, default=None)
     if first is not None and first != cheapest:
+        sooner = " sooner" if cheapest is not None else ""
         yield (
-            f"The winner changes sooner: {first.attack} on {share(first.share)} of its outputs takes {first.system} "
+            f"The winner changes{sooner}: {first.attack} on {share(first.share)} of its outputs takes {first.system} "
             f"from place {first.rank} past {first.rival}."
         )
 
 
-def _gains(effects: Sequence[Effect]) -> str:
-    gains = []
-    for effect in effects:
-        spreads = "" if math.isnan(effect.spreads) else f", {format_change(effect.spreads)} spreads"
-        gains.append(f"{effect.attack} ({format_change(effect.gain)}{spreads})")
-    return listed(gains, most=_MOST_ATTACKS)
+def _describe(attack: str, gain: float, spreads: float) -> str:
+    in_spreads = "" if math.isnan(spreads) else f", {format_change(spreads)} spreads"
+    return f"{attack} ({format_change(gain)}{in_spreads})"

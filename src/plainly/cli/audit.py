@@ -14,7 +14,7 @@ from plainly.core.sampling import DEFAULTS
 HELP = """\
 Find out whether metrics can be fooled: attack a share of the outputs and watch every metric.
 
-  plainly audit --demo
+  plainly audit --demo --quick
   plainly audit -t asset/test -m sari,bleu,fkgl ACCESS Dress-Ls Hybrid
   plainly audit -t asset/test -m 'command(run=./my_metric.py)' --attacks paper ACCESS Dress-Ls
   plainly audit --list
@@ -29,8 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--attacks", default="all", metavar="NAMES", help=attacks)
     add("--levels", type=_levels, metavar="PERCENT,…", help="shares of outputs to attack (10,20,…,100)")
     add("--trials", type=number("--trials"), metavar="N", help="trials of each attack (100; 5 with learned metrics)")
+    add("--quick", action="store_true", help="a first look in seconds: at most 400 items, each rewritten once")
     add("--seed", type=number("--seed", "seed"), default=DEFAULTS["seed"], help="seed of the trials (%(default)s)")
-    add("--processes", type=number("--processes"), metavar="N", help="number of workers (all cores)")
+    add("--processes", type=number("--processes"), metavar="N", help="number of workers (all cores; 1 with --quick)")
     add("--engine", choices=("local", "ray"), default="local", help="where trials are run (local)")
     add("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
     add = parser.add_argument_group("what to show").add_argument
@@ -60,8 +61,9 @@ def run(args: argparse.Namespace) -> Result:
         levels=args.levels or LEVELS,
         trials=args.trials,
         seed=args.seed,
+        quick=args.quick,
         engine=args.engine,
-        processes=args.processes or cores(),
+        processes=args.processes or (1 if args.quick else cores()),
         address=args.address,
         tables=args.tables,
         intervals=args.intervals,

@@ -271,7 +271,10 @@ def tricks(evaluation: ScoreTable, progress: Progress = no_progress) -> Tricks:
     for spec, verdict in result.verdicts.items():
         values = [value for scores in evaluation.of_metric(spec).values() if not math.isnan(value := float(scores))]
         distance = (max(values) - min(values) if values else 0.0) or math.nan
-        gains += [replace(effect, spreads=effect.gain / distance) for effect in verdict.effects]
+        gains += [
+            replace(effect, spreads=effect.gain / distance, wrong_spreads=effect.wrong / distance)
+            for effect in verdict.effects
+        ]
     return Tricks(tuple(gains), systems)
 
 

@@ -49,7 +49,7 @@ def fit_scale(
     A ``whole`` axis includes every value, however far off.
     """
     spans = {name: (min(finite), max(finite)) for name, values in points.items() if (finite := _finite(values))}
-    beyond = [] if whole else _far(spans)
+    beyond = [] if whole else _far(spans, _finite(also))
     within = [span for name, span in spans.items() if name not in beyond]
     ends = [*(end for span in within for end in span), *_finite(also)] or [0.0, 1.0]
     low, high = min(ends), max(ends)
@@ -58,14 +58,14 @@ def fit_scale(
     return Scale(low, high, _ticks(low, high, most), tuple(beyond))
 
 
-def _far(spans: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Return the names far beyond the others at either end, as long as enough are left."""
+def _far(spans: Mapping[str, tuple[float, float]], also: Sequence[float]) -> list[str]:
+    """Return the names far beyond the others, and what else is on the axis, as long as enough are left."""
     left, beyond = dict(spans), []
     while len(left) > _FEWEST_OTHERS:
         extremes = (min(left, key=lambda name: left[name][0]), max(left, key=lambda name: left[name][1]))
         for name in extremes:
             others = [span for other, span in left.items() if other != name]
-            low, high = min(span[0] for span in others), max(span[1] for span in others)
+            low, high = min(*also, *(span[0] for span in others)), max(*also, *(span[1] for span in others))
             gap = max(low - left[name][1], left[name][0] - high)
             if high > low and gap > _FAR * (high - low):
                 beyond.append(name)

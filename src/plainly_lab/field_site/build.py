@@ -166,7 +166,7 @@ def _tasks(plan: FieldPlan, ratings: Sequence[str], folder: Path) -> list[FieldT
     identities = {spec: identify_metric(spec) for spec in plan.metrics}
     if plan.is_public:
         audit_key = digest(SETTINGS["audit"], hash_content(SETTINGS["audit"]["set"]))
-        tasks += [FieldTask("audit", "attacks", spec, digest(audit_key, identities[spec])) for spec in plan.metrics]
+        tasks += [FieldTask("audit", "attacks", spec, digest(audit_key, identities[spec], 2)) for spec in plan.metrics]
     for name, specs in plan.sets.items():
         data_key = hash_content(name)
         score_file = str(_rows(folder, specs) / f"{safe(name)}.npz")
