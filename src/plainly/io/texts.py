@@ -52,6 +52,14 @@ class Texts:
     outputs: Outputs
     notes: tuple[Note, ...] = ()  # how columns were interpreted, and what is missing
 
+    def __post_init__(self) -> None:
+        for system, lines in self.outputs.items():
+            if len(lines) and all(isinstance(text, Absent) for text in lines):
+                raise BadInput(
+                    f"{f'System {system!r}' if system else 'The system'} has no output for any of the "
+                    f"{count_noun(len(lines), 'item')}. Leave it out, or check its ids."
+                )
+
     @property
     def systems(self) -> tuple[str, ...]:
         return tuple(self.outputs)
@@ -77,6 +85,8 @@ class Texts:
         """Return the texts of these systems (default: all), restricted to the items that every one of them has."""
         names = systems or self.systems
         mask = np.logical_and.reduce([self.present(system) for system in names])
+        if len(mask) and not mask.any():
+            raise BadInput(f"{listed(names)} have no item in common. Leave out those that have the fewest.")
         if mask.all() and names == self.systems:
             return self
         outputs = {system: tuple(compress(self.outputs[system], mask)) for system in names}

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from plainly.core import limits, registry
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import Absent, EvalSet
@@ -14,6 +16,7 @@ from plainly.core.formatting import listed
 from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, TextSource
 from plainly.core.progress import Progress, Tell, ignore_progress, no_progress, report_work
 from plainly.core.sampling import Sampling
+from plainly.io.texts import Texts
 from plainly.metrics.evidence import in_language
 from plainly.scoring.scores import Evaluation, Scores, Signature, reference_range
 from plainly.stats.resample import Draws, interval
@@ -116,6 +119,23 @@ def with_intervals(scores: Mapping[str, Scores], draws: Draws, sampling: Samplin
         )
         for (spec, of_metric), totals in zip(scores.items(), totals_of_draws, strict=True)
     }
+
+
+def on_shared_items(evaluation: Evaluation, *systems: str) -> Evaluation:
+    """Return the evaluation of these systems (default: all) on the items that every one of them has, with intervals."""
+    names = systems or tuple(evaluation)
+    chosen = dataclasses.replace(evaluation, systems={system: evaluation.systems[system] for system in names})
+    if evaluation.outputs is None:
+        return chosen
+    chosen = dataclasses.replace(chosen, outputs={system: evaluation.outputs[system] for system in names})
+    texts = Texts(evaluation.evalset, evaluation.outputs)
+    mask = np.logical_and.reduce([texts.present(system) for system in names])
+    if mask.all():
+        return chosen
+    if not mask.any():
+        raise BadInput(f"{listed(names)} have no item in common. Leave out those that have the fewest.")
+    part = dataclasses.replace(chosen.select(mask), advise=evaluation.advise, input_notes=evaluation.input_notes)
+    return add_intervals(part)
 
 
 def resolve_metrics(
