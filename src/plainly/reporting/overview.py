@@ -67,7 +67,7 @@ class Overview:
     correlations: tuple[MetricCorrelation, ...] = ()  # of each metric with each dimension of the ratings
     ratings: str = ""  # the name of the ratings
     preferences: Preferences | None = None  # what people preferred, where they ranked
-    left_out: tuple[str, ...] = ()  # parts that are impossible, each with the reason
+    left_out: tuple[str, ...] = ()  # parts that are impossible and items that systems lack, each with the reason
 
     @property
     def evalset(self) -> EvalSet:
@@ -144,16 +144,15 @@ def overview(
             return None
 
     whole, evaluation = evaluation, on_shared_items(evaluation)
+    if missing := len(whole.evalset) - len(evaluation.evalset):
+        left_out.append(f"{missing} of {count_noun(len(whole.evalset), 'item')}, for which a system has no output.")
     evalset, outputs = evaluation.evalset, evaluation.outputs or {}
     several = len(evaluation) > 1
     has_texts = bool(outputs) and evalset.has_sources and len(evalset) > 0
     # The warnings about the scores, even if they were made without advice.
     evaluation_with_advice = evaluation if evaluation.advise else replace(evaluation, advise=advise)
     parts: dict[str, Any] = {
-        "cautions": (
-            *_note_shared(whole, evaluation),
-            *(note for note in evaluation_with_advice.remarks if note.kind == "warning"),
-        ),
+        "cautions": tuple(note for note in evaluation_with_advice.remarks if note.kind == "warning"),
         "spreads": attempt("how scores spread", lambda: findings.item_spreads(evaluation)) or {},
         "lengths": attempt("scores by length", lambda: findings.length_scores(evaluation)),
     }
@@ -180,13 +179,6 @@ def overview(
         parts["cautions"] += tuple(remark for remark in ratings.remarks if remark.kind == "warning")
         parts |= {"ratings": ratings.name, "correlations": attempt("correlating with ratings", correlate) or ()}
     return Overview(evaluation, left_out=tuple(left_out), **parts)
-
-
-def _note_shared(whole: Evaluation, shared: Evaluation) -> Iterator[Note]:
-    """Yield a warning where some system lacks items, which are then left out for all."""
-    if shared.n < whole.n and len(whole) > 1:
-        message = f"All numbers are of the {shared.n} of {count_noun(whole.n, 'item')} that all systems have."
-        yield Note(message, "warning", "missing-outputs")
 
 
 def _correlations(evaluation: Evaluation, judgements: Judgements, progress: Progress) -> tuple[MetricCorrelation, ...]:
