@@ -197,7 +197,7 @@ def _compared(json_: Any, system: str) -> Any:
 
 
 def _audited(json_: Any, system: str) -> Any:
-    return json_["metrics"]
+    return [_without(metric, "signature") for metric in json_["metrics"]]
 
 
 def _compare_people(*, incomplete: Incomplete = "refuse", **texts: Any) -> Any:
@@ -376,6 +376,14 @@ def test_the_page_is_about_the_items_that_all_systems_have() -> None:
     assert "2 systems, 4 items, 2 references each" in paper.methods(report.overview)
     assert report.overview.left_out == ("4 of 8 items, for which a system has no output.",)
     assert alone.overview.left_out == ()
+
+
+@pytest.mark.parametrize("name", ["compare", "operations compare", "report"])
+def test_systems_without_an_item_in_common_cannot_be_compared(name: str) -> None:
+    texts = _arguments("partial")
+    texts["outputs"]["B"] = [None if item in HALF else OUTPUTS["B"][item] for item in ITEMS]
+    with pytest.raises(BadInput, match=r"A and B have no (two items|item) in common"):
+        CASES[name].function(**texts, **CASES[name].settings)
 
 
 @pytest.mark.parametrize("name", ["facts", "operations", "label", "align", "gate", "doctor", "report"])

@@ -138,9 +138,9 @@ def doctor(
     for system, lines in inputs.outputs.items():
         argument = f"outputs[{system!r}]" if system else "outputs"
         check_length(argument, lines, against="the set", expected=len(inputs.evalset))
-    lacking = [note for note in inputs.notes if note.code == "missing-outputs"]
-    warnings = (*lacking, *diagnose(inputs.evalset, inputs.outputs, specs))
-    diagnosis = Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), warnings)
+    missing = [note for note in inputs.notes if note.kind == "warning"]
+    warnings = [*missing, *diagnose(inputs.evalset, inputs.outputs, specs)]
+    diagnosis = Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), tuple(warnings))
     if fix is None:
         return diagnosis
     return replace(diagnosis, changes=tuple(_write_cleaned(inputs, paths, Path(fix))), fixed=str(fix))
@@ -167,7 +167,7 @@ def _write_cleaned(texts: Texts, paths: Mapping[str, Path], directory: Path) -> 
     for system, path in paths.items():
         rows = []
         for item, source, before in zip(evalset.ids, sources, texts.outputs[system], strict=True):
-            if isinstance(before, Absent):
+            if isinstance(before, Absent):  # a row would be an empty output
                 continue
             after, faults = repair(before, source=source)
             rows.append({"id": item, "output": after})

@@ -85,8 +85,6 @@ class Texts:
         """Return the texts of these systems (default: all), restricted to the items that every one of them has."""
         names = systems or self.systems
         mask = np.logical_and.reduce([self.present(system) for system in names])
-        if len(mask) and not mask.any():
-            raise BadInput(f"{listed(names)} have no item in common. Leave out those that have the fewest.")
         if mask.all() and names == self.systems:
             return self
         outputs = {system: tuple(compress(self.outputs[system], mask)) for system in names}

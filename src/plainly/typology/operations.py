@@ -17,7 +17,7 @@ import numpy as np
 
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import count_noun, number, percent
+from plainly.core.formatting import count_noun, listed, number, percent
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
@@ -364,6 +364,8 @@ def _compared_texts(texts: Texts) -> Texts:
     shared = texts.shared()
     if len(shared.evalset) == len(texts.evalset):
         return shared
+    if not len(shared.evalset):
+        raise BadInput(f"{listed(texts.systems)} have no item in common. Leave out those that have the fewest.")
     items = f"{len(shared.evalset)} of {count_noun(len(texts.evalset), 'item')}"
     who = "all systems have" if len(texts.outputs) > 1 else "the system has"
     return replace(shared, notes=(*texts.notes, Note(f"Compared on the {items} that {who}.")))
