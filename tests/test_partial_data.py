@@ -159,8 +159,8 @@ Numbers = Callable[[Any, str], Any]  # the JSON of a result, a system → what i
 
 
 def _of(json_: Any, system: str) -> Any:
-    (found,) = (entry for entry in json_["systems"] if entry["system"] == system)
-    return found
+    (entry,) = (entry for entry in json_["systems"] if entry["system"] == system)
+    return entry
 
 
 def _without(record: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Gate(Result):
     remarks: tuple[Note, ...] = ()
 
     @cached_property
-    def checked(self) -> dict[str, int]:
+    def output_counts(self) -> dict[str, int]:
         """How many outputs of each system there are."""
         texts = Texts(self.evalset, self.outputs)
         return {system: int(texts.present(system).sum()) for system in self.outputs}
@@ -79,12 +79,12 @@ class Gate(Result):
             reasons = [f"{verdict.rule}: {verdict.outcome}" for verdict in stopping]
             violations = self.violations(system)
             flagged = len({finding.place for finding in violations})
-            share = flagged / max(self.checked[system], 1)
+            share = flagged / max(self.output_counts[system], 1)
             if never := sorted({finding.rule for finding in violations} & set(self.rules.never)):
                 reasons.append(f"not one output may be: {', '.join(never)}")
             if share > self.rules.allow:
                 limit = f", and {percent(self.rules.allow, 1)} may" if self.rules.allow else ""
-                count = f"{count_noun(flagged, 'output')} of {self.checked[system]} ({percent(share, 1)})"
+                count = f"{count_noun(flagged, 'output')} of {self.output_counts[system]} ({percent(share, 1)})"
                 reasons.append(f"{count} break rules{limit}")
             failures[system] = tuple(reasons)
         return failures
@@ -140,7 +140,7 @@ class Gate(Result):
             "systems": [
                 {
                     "system": system,
-                    "items": self.checked[system],
+                    "items": self.output_counts[system],
                     "passed": not reasons,
                     "reasons": list(reasons),
                 }
@@ -175,7 +175,9 @@ class Gate(Result):
         for system, reasons in self.failures.items():
             flagged = len({finding.place for finding in self.violations(system)})
             verb = "breaks" if flagged == 1 else "break"
-            within = f" {count_noun(flagged, 'output')} of {self.checked[system]} {verb} a rule, which is allowed."
+            within = (
+                f" {count_noun(flagged, 'output')} of {self.output_counts[system]} {verb} a rule, which is allowed."
+            )
             result = f"FAILS. {'; '.join(reasons)}." if reasons else f"passes.{within if flagged else ''}"
             notes.append(Note(f"{system}: {result}" if system else result, "claim"))
         if waived := sum(bool(entry.waived) for entries in (self.findings, self.verdicts) for entry in entries):

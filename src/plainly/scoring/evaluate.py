@@ -124,17 +124,17 @@ def with_intervals(scores: Mapping[str, Scores], draws: Draws, sampling: Samplin
 def on_shared_items(evaluation: Evaluation, *systems: str) -> Evaluation:
     """Return the evaluation of these systems (default: all) on the items that every one of them has, with intervals."""
     names = systems or tuple(evaluation)
-    chosen = dataclasses.replace(evaluation, systems={system: evaluation.systems[system] for system in names})
+    selection = dataclasses.replace(evaluation, systems={system: evaluation.systems[system] for system in names})
     if evaluation.outputs is None:
-        return chosen
-    chosen = dataclasses.replace(chosen, outputs={system: evaluation.outputs[system] for system in names})
+        return selection
+    selection = dataclasses.replace(selection, outputs={system: evaluation.outputs[system] for system in names})
     texts = Texts(evaluation.evalset, evaluation.outputs)
     mask = np.logical_and.reduce([texts.present(system) for system in names])
     if mask.all():
-        return chosen
+        return selection
     if not mask.any():
         raise BadInput(f"{listed(names)} have no item in common. Leave out those that have the fewest.")
-    part = dataclasses.replace(chosen.select(mask), advise=evaluation.advise, input_notes=evaluation.input_notes)
+    part = dataclasses.replace(selection.select(mask), advise=evaluation.advise, input_notes=evaluation.input_notes)
     return add_intervals(part)
 
 

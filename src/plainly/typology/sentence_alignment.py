@@ -134,8 +134,8 @@ def align(
         systems = {}
         for system in inputs.outputs:
             own = inputs.shared(system)
-            alignments = align_many(own.evalset.sources, own.outputs[system], encoder=encoder)
-            systems[system] = dict(zip(own.evalset.ids, alignments, strict=True))
+            results = align_many(own.evalset.sources, own.outputs[system], encoder=encoder)
+            systems[system] = dict(zip(own.evalset.ids, results, strict=True))
     paths = []
     for system, alignments in systems.items() if save is not None else ():
         path = Path(save or "")
