@@ -378,6 +378,13 @@ def test_the_page_is_about_the_items_that_all_systems_have() -> None:
     assert alone.overview.left_out == ()
 
 
+def test_only_ratings_of_outputs_that_are_there_count(tmp_path: Path) -> None:
+    rows = [f"{system},{IDS[item]},{(3 * item) % 5 + 1}" for system in OUTPUTS for item in ITEMS]
+    (tmp_path / "ratings.csv").write_text("\n".join(["system,id,simplicity", *rows]), encoding="utf-8")
+    report = plainly.report(**_arguments("partial"), **_METRICS, audit=False, ratings=tmp_path / "ratings.csv")
+    assert {row.estimate.n for row in report.overview.correlations} == {len(HALF) + len(ITEMS)}
+
+
 @pytest.mark.parametrize("name", ["compare", "operations compare", "report"])
 def test_systems_without_an_item_in_common_cannot_be_compared(name: str) -> None:
     texts = _arguments("partial")
