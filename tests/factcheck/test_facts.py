@@ -75,6 +75,16 @@ def test_an_output_that_says_nothing_is_not_faithful() -> None:
     assert scores.parts["lost"] == 100
 
 
+def test_new_words_that_no_finding_covers_raise_the_risk_but_are_not_counted_as_added() -> None:
+    """``added`` counts findings; a pair in which nothing was found once had 46.5 of them for 100 outputs."""
+    texts = {"sources": ["He was obliged to depart."], "outputs": ["The man had to go away then."]}
+    result = plainly.facts(**texts, model=None)
+    assert not result.findings
+    numbers = result.numbers("")
+    assert (numbers["faithful"], numbers["changed"], numbers["flipped"], numbers["added"]) == (100, 0, 0, 0)
+    assert numbers["risk"] > 0.3
+
+
 def test_what_is_ignored_is_no_finding() -> None:
     texts = {"sources": ["The club won."], "outputs": ["The club from Turin won 12 cups."]}
     assert {finding.output_words for finding in plainly.facts(**texts).findings} == {"Turin", "12"}
@@ -152,5 +162,5 @@ def test_a_list_to_ignore_in_another_encoding_is_explained(tmp_path: Path, capsy
     pair = ["facts", "--pair", "She saw 3 dogs.", "She saw 4 dogs.", "--ignore-list", str(words)]
     assert main(pair) == 2
     assert "words.txt:3" in capsys.readouterr().err
-    words.write_bytes(b"")
+    words.write_bytes(b"# none yet\n")
     assert main(pair) == 0

@@ -16,6 +16,7 @@ import numpy as np
 
 from plainly.checks.rules import EMPTY, LANGUAGE, OPEN_END, WORDS, Limit, Margin, Rules
 from plainly.core.errors import BadInput
+from plainly.core.evalset import Absent
 from plainly.core.formatting import number
 from plainly.core.metric import Floats
 from plainly.core.result import Record
@@ -75,9 +76,11 @@ def find_violations(
     system: str = "",
     today: datetime.date,
 ) -> Iterator[Finding]:
-    """Yield every rule that an output breaks, by item."""
+    """Yield every rule that an output breaks, by item; absent outputs break none."""
     language = detect_all(sources[:200])[1] if sources is not None and LANGUAGE in rules.forbid else None
     for place, output in enumerate(outputs):
+        if isinstance(output, Absent):
+            continue
         source = sources[place] if sources is not None else ""
         violations = [
             *_text_violations(rules, source, output, language),

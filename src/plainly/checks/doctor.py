@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName
-from plainly.core.evalset import EvalSet
+from plainly.core.evalset import Absent, EvalSet
 from plainly.core.files import check_target, write_whole
 from plainly.core.formatting import count_noun
 from plainly.core.metric import Metric
@@ -138,7 +138,8 @@ def doctor(
     for system, lines in inputs.outputs.items():
         argument = f"outputs[{system!r}]" if system else "outputs"
         check_length(argument, lines, against="the set", expected=len(inputs.evalset))
-    warnings = diagnose(inputs.evalset, inputs.outputs, specs)
+    missing = [note for note in inputs.notes if note.kind == "warning"]
+    warnings = [*missing, *diagnose(inputs.evalset, inputs.outputs, specs)]
     diagnosis = Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), tuple(warnings))
     if fix is None:
         return diagnosis
@@ -166,6 +167,8 @@ def _write_cleaned(texts: Texts, paths: Mapping[str, Path], directory: Path) -> 
     for system, path in paths.items():
         rows = []
         for item, source, before in zip(evalset.ids, sources, texts.outputs[system], strict=True):
+            if isinstance(before, Absent):  # a row would be an empty output
+                continue
             after, faults = repair(before, source=source)
             rows.append({"id": item, "output": after})
             if faults:

@@ -48,8 +48,8 @@ def _cases(outcome: Gate, system: str) -> Iterator[tuple[str, str, str]]:
         findings = [finding for finding in outcome.violations(system) if finding.rule == rule]
         lines = [finding.line for finding in findings[:_MOST]]
         lines += [f"and {len(findings) - _MOST} more"] if len(findings) > _MOST else []
-        failure = f"{count_noun(len(findings), 'output')} of {len(outcome.evalset)}" if findings and items_fail else ""
-        yield f"items: {rule}", failure, "\n".join(lines)
+        count = f"{count_noun(len(findings), 'output')} of {outcome.output_counts[system]}"
+        yield f"items: {rule}", count if findings and items_fail else "", "\n".join(lines)
 
 
 def sarif(outcome: Gate, files: Mapping[str, str]) -> str:

@@ -11,11 +11,18 @@ import datetime
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from plainly.checks.decisions import Decision, Finding, decide_limit, decide_margin, find_violations
+from plainly.checks.decisions import (
+    Decision,
+    Finding,
+    Segments,
+    decide_limit,
+    decide_margin,
+    find_violations,
+)
 from plainly.checks.rules import PRESETS, WORDS, Rules, Waiver, preset_text, resolve_rules
 from plainly.core.errors import BadInput, UnknownName, check_choice, check_texts
 from plainly.core.evalset import EvalSet
@@ -26,9 +33,9 @@ from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
 from plainly.io.columns import Columns
 from plainly.io.files import stem
-from plainly.io.texts import Incomplete, Outputs, read_texts
+from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
 from plainly.io.units import Unit
-from plainly.scoring.evaluate import evaluate, resolve_metrics
+from plainly.scoring.evaluate import evaluate, on_shared_items, resolve_metrics
 from plainly.scoring.scores import Evaluation
 
 __all__ = ["PRESETS", "Decision", "Finding", "Gate", "Rules", "gate", "preset_text"]
@@ -50,6 +57,13 @@ class Gate(Result):
     undecided: Undecided = "fail"
     expired: tuple[Waiver, ...] = ()
     evaluation: Evaluation | None = None
+    remarks: tuple[Note, ...] = ()
+
+    @cached_property
+    def output_counts(self) -> dict[str, int]:
+        """How many outputs of each system there are."""
+        texts = Texts(self.evalset, self.outputs)
+        return {system: int(texts.present(system).sum()) for system in self.outputs}
 
     def violations(self, system: str) -> list[Finding]:
         """Return the findings in one system's outputs that are not waived."""
@@ -64,12 +78,12 @@ class Gate(Result):
             reasons = [f"{verdict.rule}: {verdict.outcome}" for verdict in stopping]
             violations = self.violations(system)
             flagged = len({finding.place for finding in violations})
-            share = flagged / max(len(self.evalset), 1)
+            share = flagged / max(self.output_counts[system], 1)
             if never := sorted({finding.rule for finding in violations} & set(self.rules.never)):
                 reasons.append(f"not one output may be: {', '.join(never)}")
             if share > self.rules.allow:
                 limit = f", and {percent(self.rules.allow, 1)} may" if self.rules.allow else ""
-                count = f"{count_noun(flagged, 'output')} of {len(self.evalset)} ({percent(share, 1)})"
+                count = f"{count_noun(flagged, 'output')} of {self.output_counts[system]} ({percent(share, 1)})"
                 reasons.append(f"{count} break rules{limit}")
             failures[system] = tuple(reasons)
         return failures
@@ -123,7 +137,12 @@ class Gate(Result):
             "items": len(self.evalset),
             "passed": self.passed,
             "systems": [
-                {"system": system, "passed": not reasons, "reasons": list(reasons)}
+                {
+                    "system": system,
+                    "items": self.output_counts[system],
+                    "passed": not reasons,
+                    "reasons": list(reasons),
+                }
                 for system, reasons in self.failures.items()
             ],
             "verdicts": [verdict.json() for verdict in self.verdicts],
@@ -155,7 +174,9 @@ class Gate(Result):
         for system, reasons in self.failures.items():
             flagged = len({finding.place for finding in self.violations(system)})
             verb = "breaks" if flagged == 1 else "break"
-            within = f" {count_noun(flagged, 'output')} of {len(self.evalset)} {verb} a rule, which is allowed."
+            within = (
+                f" {count_noun(flagged, 'output')} of {self.output_counts[system]} {verb} a rule, which is allowed."
+            )
             result = f"FAILS. {'; '.join(reasons)}." if reasons else f"passes.{within if flagged else ''}"
             notes.append(Note(f"{system}: {result}" if system else result, "claim"))
         if waived := sum(bool(entry.waived) for entries in (self.findings, self.verdicts) for entry in entries):
@@ -165,7 +186,11 @@ class Gate(Result):
             message = f"The waiver for {waiver.rule}{where} ended on {waiver.until}: it no longer counts."
             notes.append(Note(message, "warning", "expired-waiver"))
         specs = self.evaluation.specs if self.evaluation is not None else ()
-        return [*notes, *diagnose(self.evalset, self.outputs, specs, quick=True, only=("metric-language",))]
+        return [
+            *notes,
+            *self.remarks,
+            *diagnose(self.evalset, self.outputs, specs, quick=True, only=("metric-language",)),
+        ]
 
 
 def _outcome_cells(verdict: Decision) -> tuple[str, str]:
@@ -246,20 +271,28 @@ def gate(
     verdicts: list[Decision] = []
     findings: list[Finding] = []
     for system, texts in outputs.items():
-        scores = evaluation.systems[system] if evaluation is not None else {}
-        decisions = [decide_limit(rule, scores[rule.spec], sampling, has_groups=has_groups) for rule in active.require]
+        decisions: list[Decision] = []
+        segments: Segments = {}
         if evaluation is not None:
-            compare = partial(decide_margin, system=system, evaluation=evaluation, sampling=sampling)
-            decisions += [compare(rule, baseline=baselines[rule.text]) for rule in active.not_worse]
+            scores = evaluation.systems[system]
+            decisions = [
+                decide_limit(rule, scores[rule.spec], sampling, has_groups=has_groups) for rule in active.require
+            ]
+            for rule in active.not_worse:
+                baseline = baselines[rule.text]
+                both = on_shared_items(evaluation, system, baseline)
+                decisions.append(decide_margin(rule, system, baseline, both, sampling))
+            segments = {limit.spec: evaluation.systems[system][limit.spec].segments for limit in active.items}
         verdicts += [replace(decision, waived=active.waiver_reason(decision.rule, "", day)) for decision in decisions]
         findings += find_violations(
             active,
             inputs.evalset.sources if inputs.evalset.has_sources else None,
             texts,
-            {spec: scores[spec].segments for spec in {limit.spec for limit in active.items}},
+            segments,
             ids=inputs.evalset.ids,
             system=system,
             today=day,
         )
     expired = tuple(waiver for waiver in active.waivers if waiver.until < day)
-    return Gate(inputs.evalset, outputs, active, tuple(verdicts), tuple(findings), undecided, expired, evaluation)
+    decided = tuple(verdicts), tuple(findings), undecided, expired, evaluation
+    return Gate(inputs.evalset, outputs, active, *decided, remarks=inputs.notes)

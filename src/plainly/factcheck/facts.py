@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from plainly.core.errors import BadInput, check_number
-from plainly.core.evalset import EvalSet
+from plainly.core.evalset import Absent, EvalSet
 from plainly.core.formatting import count_noun, label, number, visible
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
@@ -28,10 +28,13 @@ MAX_ROWS = 40  # findings in a table; JSON and CSV have them all
 
 @dataclass(frozen=True, repr=False)
 class FactChecks(Result):
-    """Findings in every output of every system; those below ``least`` in confidence are not listed."""
+    """Findings in every output of every system; those below ``least`` in confidence are not listed.
+
+    ``by_system`` has, for each system, the check of every item that it has, by the position of the item.
+    """
 
     evalset: EvalSet
-    by_system: Mapping[str, tuple[PairCheck, ...]]
+    by_system: Mapping[str, Mapping[int, PairCheck]]
     metric: Facts
     least: float
     remarks: tuple[Note, ...] = ()
@@ -44,14 +47,14 @@ class FactChecks(Result):
     def list_findings(self) -> Iterator[tuple[str, int, FactFinding]]:
         """Yield every listed finding with its system and the position of its item."""
         for system, pairs in self.by_system.items():
-            for item, pair in enumerate(pairs):
+            for item, pair in pairs.items():
                 for finding in pair.findings:
                     if finding.sure >= self.least:
                         yield system, item, finding
 
     def numbers(self, system: str) -> dict[str, float]:
         """Return the outputs of the metric ``facts`` for a system."""
-        values = self.metric.score(count_rows(self.by_system[system]).sum(axis=0))
+        values = self.metric.score(count_rows(self.by_system[system].values()).sum(axis=0))
         return dict(zip(Facts.outputs, values.tolist(), strict=True))
 
     def records(self) -> list[Record]:
@@ -80,15 +83,16 @@ class FactChecks(Result):
             "systems": [
                 {
                     "system": system,
+                    "items": len(pairs),
                     "scores": self.numbers(system),
                     "outputs": [
                         {
-                            "id": identifier,
+                            "id": self.evalset.ids[item],
                             "faithful": pair.faithful,
                             "risk": round(pair.risk, 4),
                             "findings": [finding.json() for finding in pair.findings if finding.sure >= self.least],
                         }
-                        for identifier, pair in zip(self.evalset.ids, pairs, strict=True)
+                        for item, pair in pairs.items()
                     ],
                 }
                 for system, pairs in self.by_system.items()
@@ -99,10 +103,12 @@ class FactChecks(Result):
     def rates(self) -> Table:
         """Return the outputs of the metric by system."""
         rows = []
-        for system in self.by_system:
+        is_complete = all(len(pairs) == len(self.evalset) for pairs in self.by_system.values())
+        for system, pairs in self.by_system.items():
             numbers = [number(value, 2 if name == "risk" else 1) for name, value in self.numbers(system).items()]
-            rows.append((label(system), *numbers))
-        header = ("system", "faithful %", "risk", "changed", "flipped", "added", "lost %")
+            rows.append((label(system), *([] if is_complete else [f"{len(pairs):,}"]), *numbers))
+        names = ("faithful %", "risk", "changed", "flipped", "added", "lost %")
+        header = ("system", *([] if is_complete else ["items"]), *names)
         return Table(header, tuple(rows), caption="Facts, for 100 outputs")
 
     def tables(self) -> list[Table]:
@@ -126,7 +132,7 @@ class FactChecks(Result):
         if harmful > MAX_ROWS:
             notes.append(Note(f"The first {MAX_ROWS} of {harmful:,} findings are shown; --json and --csv have all."))
         for system, pairs in self.by_system.items():
-            ids = tuple(self.evalset.ids[item] for item, pair in enumerate(pairs) if not pair.english)
+            ids = tuple(self.evalset.ids[item] for item, pair in pairs.items() if not pair.english)
             if ids:
                 message = (
                     f"{label(system)}: {count_noun(len(ids), 'pair')} not in English. Only numbers, dates and names "
@@ -183,16 +189,20 @@ def facts(
     check_number("least", least, LEAST, 1)
     metric = Facts(ignore if isinstance(ignore, str) else "|".join(ignore), parser, model)
     inputs.evalset.check(inputs.outputs)
-    pairs = len(inputs.evalset) * len(inputs.outputs)
-    with progress("checking facts", total=pairs, unit="outputs") as tell:
-        # Every item with all its outputs at once, so that its source is read once.
-        checks: list[PairCheck] = []
-        step = max(1, _PART // max(1, len(inputs.outputs)))
-        for start in range(0, len(inputs.evalset), step):
-            batch = slice(start, start + step)
-            by_item = zip(*(lines[batch] for lines in inputs.outputs.values()), strict=True)
-            texts = [text for outputs_of_item in by_item for text in outputs_of_item]
-            checks += metric.check([source for source in inputs.evalset.sources[batch] for _ in inputs.outputs], texts)
-            tell(len(texts))
-    systems = {system: tuple(checks[at :: len(inputs.outputs)]) for at, system in enumerate(inputs.outputs)}
-    return FactChecks(inputs.evalset, systems, metric, least, inputs.notes)
+    # By item, so that the outputs of a source are checked together and it is read once.
+    pairs = [
+        (system, item)
+        for item in range(len(inputs.evalset))
+        for system, texts in inputs.outputs.items()
+        if not isinstance(texts[item], Absent)
+    ]
+    checks: dict[str, dict[int, PairCheck]] = {system: {} for system in inputs.outputs}
+    with progress("checking facts", total=len(pairs), unit="outputs") as tell:
+        for start in range(0, len(pairs), _PART):
+            part = pairs[start : start + _PART]
+            texts = [inputs.outputs[system][item] for system, item in part]
+            results = metric.check([inputs.evalset.sources[item] for _, item in part], texts)
+            for (system, item), result in zip(part, results, strict=True):
+                checks[system][item] = result
+            tell(len(part))
+    return FactChecks(inputs.evalset, checks, metric, least, inputs.notes)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
@@ -39,7 +39,6 @@ class PairCheck:
 
     findings: tuple[FactFinding, ...]
     risk: float
-    doubt: float = 0.0  # the risk in new words that no finding covers
     english: bool = True
     source_words: int = 1
     output_words: int = 1
@@ -53,15 +52,14 @@ class PairCheck:
         """Return the expected number of findings with an effect, by their confidence; for losses, their weight."""
         if effect == "lost":
             return min(1.0, sum(finding.weight for finding in self.findings if finding.effect == effect))
-        total = sum(finding.sure for finding in self.findings if finding.effect == effect)
-        return total + self.doubt if effect == "added" else total
+        return sum(finding.sure for finding in self.findings if finding.effect == effect)
 
 
 def _check_pair(pair: MatchedPair, pattern: re.Pattern[str] | None) -> PairCheck:
     sizes = pair.source.word_count, pair.output.word_count
     if sizes[0] and not sizes[1]:
         whole_source = pair.finding("lost", "claim", 1.0, range(len(pair.source)), [])
-        return PairCheck((whole_source,), 1.0, 0.0, pair.english, *sizes)
+        return PairCheck((whole_source,), 1.0, pair.english, *sizes)
     checks = ENGLISH if pair.english else LANGUAGE_FREE
     findings = _drop_repeats([finding for check in checks for finding in check(pair) if finding.sure >= LEAST])
     if pattern is not None:
@@ -71,7 +69,7 @@ def _check_pair(pair: MatchedPair, pattern: re.Pattern[str] | None) -> PairCheck
     doubt = estimate_doubt(measure_novelty(pair)) if pair.english else 0.0
     # The risk by rules alone: that at least one of their findings is right.
     risk = 1 - math.prod(1 - finding.sure for finding in findings if finding.effect in HARMS)
-    return PairCheck(tuple(findings), 1 - (1 - risk) * (1 - doubt), doubt, pair.english, *sizes)
+    return PairCheck(tuple(findings), 1 - (1 - risk) * (1 - doubt), pair.english, *sizes)
 
 
 def estimate_doubt(new_words: float) -> float:
@@ -173,7 +171,7 @@ class Facts(Metric):
         return values
 
 
-def count_rows(checks: Sequence[PairCheck]) -> Floats:
+def count_rows(checks: Collection[PairCheck]) -> Floats:
     """Return a row per pair: faithful, risk, changed, flipped, added, lost, and whether the source has words."""
     table = np.zeros((len(checks), 7))
     for at, pair in enumerate(checks):

@@ -52,6 +52,14 @@ class Texts:
     outputs: Outputs
     notes: tuple[Note, ...] = ()  # how columns were interpreted, and what is missing
 
+    def __post_init__(self) -> None:
+        for system, lines in self.outputs.items():
+            if len(lines) and all(isinstance(text, Absent) for text in lines):
+                raise BadInput(
+                    f"{f'System {system!r}' if system else 'The system'} has no output for any of the "
+                    f"{count_noun(len(lines), 'item')}. Leave it out, or check its ids."
+                )
+
     @property
     def systems(self) -> tuple[str, ...]:
         return tuple(self.outputs)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.errors import BadInput, PlainlyError
-from plainly.core.evalset import EvalSet
+from plainly.core.evalset import Absent, EvalSet
 from plainly.core.formatting import count_noun, interval, listed, short
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
@@ -29,6 +29,7 @@ from plainly.reporting import findings
 from plainly.scoring import subsets
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
+from plainly.scoring.evaluate import on_shared_items
 from plainly.scoring.sanity import against_itself
 from plainly.scoring.score import advise
 from plainly.scoring.scores import ScoreTable
@@ -66,7 +67,7 @@ class Overview:
     correlations: tuple[MetricCorrelation, ...] = ()  # of each metric with each dimension of the ratings
     ratings: str = ""  # the name of the ratings
     preferences: Preferences | None = None  # what people preferred, where they ranked
-    left_out: tuple[str, ...] = ()  # parts that are impossible, each with the reason
+    left_out: tuple[str, ...] = ()  # parts that are impossible and items that systems lack, each with the reason
 
     @property
     def evalset(self) -> EvalSet:
@@ -132,7 +133,7 @@ def overview(
     ratings: Judgements | None = None,
     progress: Progress = no_progress,
 ) -> Overview:
-    """Collect all parts of the overview; some need the texts of the evaluation."""
+    """Collect all parts of the overview, on the items that all systems have; some need the texts of the evaluation."""
     left_out: list[str] = []
 
     def attempt(task: str, compute: Callable[[], T]) -> T | None:
@@ -142,6 +143,9 @@ def overview(
             left_out.append(f"{task}: {error.args[0] if error.args else error}")
             return None
 
+    whole, evaluation = evaluation, on_shared_items(evaluation)
+    if missing := len(whole.evalset) - len(evaluation.evalset):
+        left_out.append(f"{missing} of {count_noun(len(whole.evalset), 'item')}, for which a system has no output.")
     evalset, outputs = evaluation.evalset, evaluation.outputs or {}
     several = len(evaluation) > 1
     has_texts = bool(outputs) and evalset.has_sources and len(evalset) > 0
@@ -171,7 +175,7 @@ def overview(
         try_tricks = partial(findings.tricks, evaluation, progress)
         parts["tricks"] = attempt("trying tricks on the metrics", try_tricks) or findings.Tricks()
     if ratings is not None:
-        correlate = partial(_correlations, evaluation, ratings, progress)
+        correlate = partial(_correlations, whole, ratings, progress)
         parts["cautions"] += tuple(remark for remark in ratings.remarks if remark.kind == "warning")
         parts |= {"ratings": ratings.name, "correlations": attempt("correlating with ratings", correlate) or ()}
     return Overview(evaluation, left_out=tuple(left_out), **parts)
@@ -190,6 +194,7 @@ def _correlations(evaluation: ScoreTable, judgements: Judgements, progress: Prog
             )
         texts = with_texts(judgements.of_systems(systems), evalset, {name: outputs[name] for name in systems})
     units = next(iter(texts.ratings.values())).units()
+    units = units[np.array([not isinstance(texts.outputs.get(pair), Absent) for pair in units.pairs], dtype=bool)]
     correlations = correlate_metrics(
         texts,
         [score_units(texts, units, evaluation.measurable, progress=progress)],

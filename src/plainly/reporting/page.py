@@ -329,8 +329,8 @@ def _facts(checks: FactChecks, systems: Sequence[str]) -> dict[str, Any]:
 
     return {
         "labels": [{"label": effect, "title": effect, "kind": kind} for effect, kind in _EFFECT_KINDS.items()],
-        "findings": [list(map(findings, checks.by_system[system])) for system in systems],
-        "wrong": [_bits(not pair.faithful for pair in checks.by_system[system]) for system in systems],
+        "findings": [list(map(findings, checks.by_system[system].values())) for system in systems],
+        "wrong": [_bits(not pair.faithful for pair in checks.by_system[system].values()) for system in systems],
     }
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from plainly.core.errors import BadInput, UnknownName, check_choice, check_count
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import count_noun
 from plainly.core.metric import Floats, Metric, Metrics
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
@@ -23,7 +22,7 @@ from plainly.io.units import Unit
 from plainly.scoring import subsets
 from plainly.scoring.comparisons import TESTS, Comparison, Comparisons, Test, correct_p_values
 from plainly.scoring.corpus_evaluation import CorpusOptions, OnError
-from plainly.scoring.evaluate import add_intervals
+from plainly.scoring.evaluate import on_shared_items
 from plainly.scoring.references import Over, ReferenceDraws, draw_references, with_intervals
 from plainly.scoring.score import MeasureOptions, TextArguments, measure
 from plainly.scoring.scores import Evaluation, ScoreTable
@@ -94,7 +93,9 @@ def compare(
         raise BadInput(f"tests= names no test. There are: {', '.join(TESTS)}")
     if len(evaluation) < 2:
         raise BadInput("A comparison needs at least two systems. Add another file or published system.")
-    evaluation = _on_shared_items(evaluation)
+    all_items = evaluation.n
+    if isinstance(evaluation, Evaluation):
+        evaluation = on_shared_items(evaluation)
     if evaluation.n < 2:
         raise BadInput("A comparison needs at least two items.")
     if baseline is not None and baseline not in evaluation.systems:
@@ -119,7 +120,8 @@ def compare(
         result = dataclasses.replace(test.run(evaluation, draws), over=over)
     else:
         result = _by_subset(evaluation.by_item("by="), by, all_subsets, test)
-    remarks = (*result.remarks, *_too_few_draws(result))
+    shared = Note(f"Compared on the {evaluation.n} of {all_items} items that all systems have.")
+    remarks = (*result.remarks, *([shared] if evaluation.n < all_items else ()), *_too_few_draws(result))
     return dataclasses.replace(result, remarks=remarks, as_sacrebleu=like == "sacrebleu")
 
 
@@ -294,23 +296,6 @@ def _interval(differences: Floats, difference: float, level: float) -> tuple[flo
 def _draws_needed(family: int, level: float) -> int:
     """Return so many draws that the smallest possible p-value passes the correction for all comparisons."""
     return math.ceil(round(2 * family / (1 - level), 6))
-
-
-def _on_shared_items(evaluation: ScoreTable) -> ScoreTable:
-    """Return the evaluation on the items that all systems have, with a note if these are fewer than all items."""
-    if not isinstance(evaluation, Evaluation) or evaluation.shared is evaluation:
-        return evaluation
-    shared = evaluation.shared
-    if shared.n < 2:
-        counts = {system: next(iter(scores.values())).n for system, scores in evaluation.systems.items()}
-        fewest = min(counts, key=counts.__getitem__)
-        raise BadInput(
-            f"The systems have {count_noun(shared.n, 'item')} of {evaluation.n} in common; a comparison needs two. "
-            f"{fewest} has the fewest, {counts[fewest]}: leave it out."
-        )
-    note = Note(f"Compared on the {shared.n} of {evaluation.n} items that all systems have.")
-    notes = (*evaluation.input_notes, note)
-    return add_intervals(dataclasses.replace(shared, input_notes=notes, advise=evaluation.advise))
 
 
 def _too_few_draws(result: Comparisons) -> list[Note]:

@@ -46,9 +46,6 @@ def evaluate(
     """
     resolved = check_metrics(metrics, evalset if len(evalset) else None)
     evalset.check(outputs)
-    for system, texts in outputs.items():
-        if len(evalset) and all(isinstance(text, Absent) for text in texts):
-            raise BadInput(f"{system or 'The system'} has no output for any of the {len(evalset)} items. Leave it out.")
     with progress("measuring", total=len(evalset) * len(outputs) * len(resolved), unit="scores") as tell:
         rows = dict(measure(evalset, outputs, resolved, tell))
     return from_rows(evalset, outputs, resolved, rows, sampling)
@@ -128,6 +125,18 @@ def add_intervals(evaluation: AnyEvaluation) -> AnyEvaluation:
             for (spec, scores), of_draws in zip(by_spec.items(), totals, strict=True)
         }
     return dataclasses.replace(evaluation, systems=systems)
+
+
+def on_shared_items(evaluation: Evaluation, *systems: str) -> Evaluation:
+    """Return the evaluation of these systems (default: all) on the items that every one of them has, with intervals."""
+    if systems:
+        evaluation = dataclasses.replace(evaluation, systems={system: evaluation.systems[system] for system in systems})
+    shared = evaluation.shared
+    if shared is evaluation:
+        return evaluation
+    if not shared.n:
+        raise BadInput(f"{listed(list(evaluation))} have no item in common. Leave out those that have the fewest.")
+    return add_intervals(dataclasses.replace(shared, advise=evaluation.advise, input_notes=evaluation.input_notes))
 
 
 def resolve_metrics(

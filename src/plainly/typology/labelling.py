@@ -143,14 +143,13 @@ def label(
         language=language,
         incomplete=incomplete,
     )
-    parts = inputs.outputs if len(inputs.outputs) > 1 else [""]
-    sides = [pair_texts(inputs.evalset, *texts) for texts in zip(inputs.outputs.values(), parts, strict=True)]
+    sides = [pair_texts(inputs, system, system if len(inputs.outputs) > 1 else "") for system in inputs.outputs]
     documents: dict[str, Mapping[str, int]] = {}
     for at, system in enumerate(inputs.outputs) if unit is not None else ():
         sides[at], documents[system] = _align_sentences(sides[at])
     pairs_by_system = label_texts(sides, labeller=labeller, processes=processes, progress=progress)
     pairs = tuple(chain.from_iterable(pairs_by_system))
-    return LabelledPairs(labeller, pairs, warn_of_language(inputs), documents)
+    return LabelledPairs(labeller, pairs, note_inputs(inputs), documents)
 
 
 def _align_sentences(texts: TextPairs) -> tuple[TextPairs, dict[str, int]]:
@@ -166,25 +165,29 @@ def _align_sentences(texts: TextPairs) -> tuple[TextPairs, dict[str, int]]:
     return (own, other, names, part), sentence_counts(alignments)
 
 
-def warn_of_language(inputs: Texts) -> tuple[Note, ...]:
-    """Return a warning where the texts are not in English, the only language of the labellers."""
+def note_inputs(inputs: Texts) -> tuple[Note, ...]:
+    """Return the notes on the texts, and a warning where they are not in English, the only language of labellers."""
     language = inputs.language or detect_all(inputs.evalset.sources[:200])[1]
     if language in (None, "en"):
-        return ()
+        return inputs.notes
     message = (
         f"The texts are {language_name(language)}, but labellers use words and patterns of English. Labels of kept, "
         "moved and deleted words may be right; the others are unreliable."
     )
-    return (Note(message, "warning", "metric-language"),)
+    return (*inputs.notes, Note(message, "warning", "metric-language"))
 
 
-def pair_texts(evalset: EvalSet, outputs: Sequence[str], part: str = "") -> TextPairs:
-    """Return sources and outputs, checked to be pairs."""
-    if not evalset.has_sources:
+def pair_texts(texts: Texts, system: str, part: str = "") -> TextPairs:
+    """Return the sources and outputs of the items that a system has, checked to be pairs."""
+    if not texts.evalset.has_sources:
         raise BadInput(f"{_NO_SOURCES} Pass sources=.")
-    if len(evalset) != len(outputs):
-        raise BadInput(f"There are {len(evalset)} sources and {len(outputs)} outputs. Pass one output per source.")
-    return evalset.sources, outputs, evalset.ids, part
+    if len(texts.evalset) != len(texts.outputs[system]):
+        raise BadInput(
+            f"There are {len(texts.evalset)} sources and {len(texts.outputs[system])} outputs. "
+            "Pass one output per source."
+        )
+    present = texts.shared(system)
+    return present.evalset.sources, present.outputs[system], present.evalset.ids, part
 
 
 def label_texts(
@@ -285,8 +288,9 @@ def _label_part(labeller: str, folder: Path, on_error: OnError, task: tuple[int,
         if batch.bad and on_error == "stop":
             raise batch.bad[0].error()
         bad += batch.bad
-        for system, outputs in batch.outputs.items():
-            pairs += label_task(labeller, pair_texts(batch.evalset, outputs, system if len(batch.outputs) > 1 else ""))
+        texts = Texts(batch.evalset, batch.outputs)
+        for system in texts.outputs:
+            pairs += label_task(labeller, pair_texts(texts, system, system if len(texts.outputs) > 1 else ""))
         tell(batch.read)
     write_whole(_path(folder, number), formats.write_jsonl(pairs))
     return {"part": number, "pairs": len(pairs), "long": count_long(pairs), "bad": list(map(asdict, bad))}

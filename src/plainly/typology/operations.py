@@ -17,7 +17,7 @@ import numpy as np
 
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import number, percent
+from plainly.core.formatting import count_noun, listed, number, percent
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
@@ -33,11 +33,11 @@ from plainly.typology.labelling import (
     label,
     label_texts,
     load_annotated,
+    note_inputs,
     note_licence,
     pair_texts,
     payload,
     set_name,
-    warn_of_language,
 )
 from plainly.typology.selection import reference_pairs
 from plainly.typology.sentence_alignment import sentence_table
@@ -120,6 +120,7 @@ class Profile(Result):
     systems: Mapping[str, Profile] = field(default_factory=dict)  # Where there are several.
     labeller: str = ""  # Empty where people annotated.
     documents: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # What became of sentences, by system.
+    remarks: tuple[Note, ...] = ()
 
     def __getitem__(self, label: str) -> OperationCount:
         return next(count for count in self.operations if count.label == label)
@@ -160,7 +161,8 @@ class Profile(Result):
     def notes(self) -> list[Note]:
         distribution = ", ".join(f"{operations}: {pairs}" for operations, pairs in self.per_pair.items())
         counts = f"{self.pairs} pairs, {self.unchanged} without any operation."
-        return [Note(f"{counts} Pairs by number of operations: {distribution}"), *note_licence(self.labeller)]
+        about = Note(f"{counts} Pairs by number of operations: {distribution}")
+        return [about, *note_licence(self.labeller), *self.remarks]
 
     def _by_frequency(self) -> list[OperationCount]:
         return sorted((count for count in self.operations if count.annotations), key=lambda count: -count.pairs)
@@ -251,7 +253,8 @@ def profile_labelled(labelled: LabelledPairs) -> Profile:
         systems.setdefault(pair.part, []).append(pair)
     several = {system: profile(pairs, name=system) for system, pairs in systems.items()} if len(systems) > 1 else {}
     whole = profile(labelled.pairs)
-    return replace(whole, systems=several, labeller=labelled.labeller, documents=labelled.documents)
+    fields = {name: getattr(labelled, name) for name in ("labeller", "documents", "remarks")}
+    return replace(whole, systems=several, **fields)
 
 
 def _moments(sizes: Sequence[tuple[int, int]]) -> Iterator[float]:
@@ -341,8 +344,10 @@ def compare_with_people(
     progress: Progress = no_progress,
 ) -> PeopleComparison:
     """Compare each system's operations with people's: in the references, labelled alike, or in annotated pairs."""
+    texts.evalset.check(texts.outputs)
+    texts = _compared_texts(texts)
     evalset = texts.evalset
-    sides = [pair_texts(evalset, outputs) for outputs in texts.outputs.values()]
+    sides = [pair_texts(texts, system) for system in texts.outputs]
     if people is None:
         if not evalset.references:
             raise BadInput("There is nothing to compare with. Pass references= or annotated pairs of people (people=).")
@@ -351,7 +356,19 @@ def compare_with_people(
     people_pairs = pairs_by_system.pop() if people is None else load_annotated(people)
     differences = [share_differences(pairs, people_pairs, sampling=sampling) for pairs in pairs_by_system]
     systems = dict(zip(texts.outputs, differences, strict=True))
-    return PeopleComparison(labeller, systems, sampling, warn_of_language(texts))
+    return PeopleComparison(labeller, systems, sampling, note_inputs(texts))
+
+
+def _compared_texts(texts: Texts) -> Texts:
+    """Return the items that all systems have, with a note on how many where some lack items."""
+    shared = texts.shared()
+    if len(shared.evalset) == len(texts.evalset):
+        return shared
+    if not len(shared.evalset):
+        raise BadInput(f"{listed(texts.systems)} have no item in common. Leave out those that have the fewest.")
+    items = f"{len(shared.evalset)} of {count_noun(len(texts.evalset), 'item')}"
+    who = "all systems have" if len(texts.outputs) > 1 else "the system has"
+    return replace(shared, notes=(*texts.notes, Note(f"Compared on the {items} that {who}.")))
 
 
 def share_differences(

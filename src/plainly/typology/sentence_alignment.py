@@ -131,11 +131,11 @@ def align(
             argument = f"outputs[{system!r}]" if system else "outputs"
             check_length(argument, lines, against="the set", expected=len(inputs.evalset))
         input_notes, agreement = inputs.notes, ()
-        ids, texts = inputs.evalset.ids, inputs.evalset.sources
-        systems = {
-            system: dict(zip(ids, align_many(texts, lines, encoder=encoder), strict=True))
-            for system, lines in inputs.outputs.items()
-        }
+        systems = {}
+        for system in inputs.outputs:
+            own = inputs.shared(system)
+            results = align_many(own.evalset.sources, own.outputs[system], encoder=encoder)
+            systems[system] = dict(zip(own.evalset.ids, results, strict=True))
     paths = []
     for system, alignments in systems.items() if save is not None else ():
         path = Path(save or "")
