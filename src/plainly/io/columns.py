@@ -66,7 +66,7 @@ def find_roles(table: Sheet, columns: Columns | None = None) -> Roles:
         several = ", ".join(map(repr, outputs.values()))
         raise BadInput(
             f"{table.path} has a column of systems and {len(outputs)} columns of outputs ({several}). Name one of "
-            "these: output=COLUMN (in Python columns={'output': …})."
+            "these: columns={'output': 'COLUMN'}"
         )
     with_role = {source, id_, group, system, *references, *outputs.values()}
     rest = tuple(name for name in table.columns if name not in with_role)
@@ -92,8 +92,8 @@ def require_outputs(table: Sheet, roles: Roles) -> None:
     if not roles.outputs:
         raise BadInput(
             f"{table.path} has no column that is recognised as outputs. {table.listing()} Rename one to 'output' (or "
-            "output_NAME, one for each system), or name it: output=COLUMN; several are several systems: output=A,B (in "
-            "Python columns={'output': ['A', 'B']})."
+            "output_NAME, one for each system), or name it: columns={'output': 'COLUMN'}, or columns={'output': ['A', "
+            "'B']} for the systems A and B."
         )
 
 
@@ -263,7 +263,7 @@ def _find_one(table: Sheet, role: str, choice: Mapping[str, list[str]], free: Ma
     if len(candidates) > 1 and role != "system":
         raise BadInput(
             f"{table.path} has {len(candidates)} columns that may be the {role}: {', '.join(map(repr, candidates))}. "
-            f"Name one: {role}=COLUMN (in Python columns={{{role!r}: …}})."
+            f"Name one: columns={{{role!r}: 'COLUMN'}}"
         )
     return candidates[0] if len(candidates) == 1 else None
 
@@ -278,8 +278,8 @@ def _find_references(table: Sheet, free: Mapping[str, str]) -> list[str]:
     if len(families) > 1:
         candidates = ", ".join(map(repr, chain.from_iterable(families.values())))
         raise BadInput(
-            f"{table.path} has several kinds of columns that may be the references: {candidates}. Name them: "
-            "references=COLUMN (in Python columns={'references': […]})."
+            f"{table.path} has several kinds of columns that may be the references: {candidates}. Name those "
+            "that are: columns={'references': ['COLUMN', 'COLUMN']}"
         )
     return sorted(next(iter(families.values()), []), key=lambda name: natural_key(free[name]))
 

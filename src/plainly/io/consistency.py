@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 from plainly.core.errors import BadInput
@@ -25,8 +25,8 @@ _NAMES = {"\x85": "NEXT LINE", "\x0b": "VERTICAL TAB", "\x0c": "FORM FEED", "\r"
 _SLIPS, _SLIP_LINES = 5, 50_000
 _ALIKE, _SURER = 0.1, 1.1
 HINT_LONG = (
-    " If a row is what one of several systems wrote for an item, name the column of systems: system=COLUMN (in Python "
-    "columns={'system': …})."
+    " If a row is what one of several systems wrote for an item, name the column of systems: "
+    "columns={'system': 'COLUMN'}"
 )
 
 
@@ -38,6 +38,8 @@ class Side:
     lines: Sequence[str] | int  # only their number if there is no text to show
     unit: str = "line"
     rows: Sequence[tuple[str, ...]] = ()  # of references, if they are from a table
+    table: Sheet | None = None
+    ids: Sequence[str] | None = None  # of the rows, if the table has any
 
     def __len__(self) -> int:
         return self.lines if isinstance(self.lines, int) else len(self.lines)
@@ -58,6 +60,13 @@ class Side:
             f"{short.name} stops after {short.unit} {len(short)}, "
             f"{long.name} goes on at {long.unit} {len(short) + 1}{quotation}. {_explain(short, long)}"
         )
+
+    def ordered(self, ids: Sequence[str]) -> Side:
+        """Return this side, as long as the set, in the order of the set's ids, if it has ids itself."""
+        if self.table is None or self.ids is None:
+            return self
+        rows = [row for row in match_ids(self.table, self.ids, ids) if row is not None]
+        return replace(self, lines=[self.text[row] for row in rows], rows=[self.rows[row] for row in rows])
 
 
 def check_length(

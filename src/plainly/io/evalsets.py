@@ -62,7 +62,7 @@ def read_evalset(
     if table is not None and not (roles.source or roles.references or roles.outputs):
         raise BadInput(
             f"{sheet.path} has no column that is recognised as source, references or output. {sheet.listing()} "
-            "Rename them, or assign roles: source=COLUMN (in Python columns={'source': …})."
+            "Rename them, or assign roles: columns={'source': 'COLUMN'}"
         )
     parts = [_read_references(path, columns) for path in paths]
     sources: Sequence[str] | None = None
@@ -78,15 +78,20 @@ def read_evalset(
         raise BadInput("There is nothing to evaluate against. Give a file of sources, files of references or a table.")
     if table is not None:
         Side(sheet.path, len(sheet), unit="row").check(first)
+    own_ids = _read_names(ids, "id", first, sheet, roles.id)
+    if own_ids is None and first.ids is not None:  # references are all that there is
+        own_ids = first.ids
+        check_unique(own_ids, first.table.where if first.table else str)
     rows: Sequence[tuple[str, ...]] | None = None
     if parts:
-        rows = _join_references(parts, first, has_sources=sources is not None)
+        numbers = own_ids or [str(at) for at in range(1, len(first) + 1)]
+        rows = _join_references(parts, first, numbers, has_sources=sources is not None)
     elif roles.references:
         rows = references_by_item(sheet, roles.references)
     return EvalSet.of(
         sources,
         references=rows,
-        ids=_read_names(ids, "id", first, sheet, roles.id),
+        ids=own_ids,
         groups=_read_names(groups, "group", first, sheet, roles.group),
         columns={key: strings(sheet.column(key)) for key in roles.rest},
         name=first.name if name is None else name,
@@ -98,17 +103,21 @@ def _read_references(path: str, columns: Columns | None) -> Side:
     if not table_format(path):
         return Side(label(path), read_lines(path))
     sheet = read_table(path)
-    roles = find_roles(sheet, {role: name for role, name in (columns or {}).items() if role.startswith("reference")})
+    chosen = {role: name for role, name in (columns or {}).items() if role.startswith("reference")}
+    roles = find_roles(sheet, columns_in(sheet, columns) | chosen)
     if not roles.references:
         raise BadInput(
             f"{sheet.path} has no column that is recognised as references. {sheet.listing()} Rename one to "
-            "'references', or name it: references=COLUMN (in Python columns={'references': …})."
+            "'references', or name it: columns={'references': 'COLUMN'}"
         )
     rows = references_by_item(sheet, roles.references)
-    return Side(sheet.path, [" ".join(row) for row in rows], "row", rows)
+    ids = names(sheet, roles.id) if roles.id is not None else None
+    return Side(sheet.path, [" ".join(row) for row in rows], "row", rows, sheet, ids)
 
 
-def _join_references(parts: Sequence[Side], first: Side, *, has_sources: bool) -> list[tuple[str, ...]]:
+def _join_references(
+    parts: Sequence[Side], first: Side, ids: Sequence[str], *, has_sources: bool
+) -> list[tuple[str, ...]]:
     """Return each item's references; a transposed set is recognised if ``first`` contains sources."""
     n = len(first)
     lengths = set(map(len, parts))
@@ -123,6 +132,7 @@ def _join_references(parts: Sequence[Side], first: Side, *, has_sources: bool) -
         )
     for part in parts:
         part.check(first)
+    parts = [part.ordered(ids) for part in parts]
     if is_lines:  # the usual case, without a tuple for each reference
         rows = list(zip(*(part.text for part in parts), strict=True))
     else:

@@ -186,8 +186,8 @@ def read_inputs(
         specs.insert(0, sheets[table])
     if not specs:
         raise BadInput("No outputs were given. Name at least one file of a system's outputs: plainly score … OUTPUT")
-    if evalset is None:
-        systems = read_outputs(specs, columns=columns)
+    if evalset is None:  # no table: files with one output per line
+        systems = read_outputs(specs)
         return Texts(EvalSet.of(items=len(next(iter(systems.values())))), systems, notes)
     systems = read_outputs(
         specs,
@@ -267,21 +267,20 @@ def _from_lists(
         raise BadInput("No outputs were given: outputs=[…] or outputs={'A': […], 'B': […]}.")
     systems: Outputs = outputs if isinstance(outputs, Mapping) else {"": outputs}
     systems = {
-        str(name): _strings(lines, f"outputs[{name!r}]" if name else "outputs", incomplete)
+        str(name): _strings(lines, f"outputs[{name!r}]" if name else "outputs", may_lack=incomplete != "refuse")
         for name, lines in systems.items()
     }
-    notes = absence_notes(systems)
     if evalset is not None:
         if sources is not None or references is not None:
             raise BadInput("Pass either an evaluation set or sources= and references=, not both.")
-        return Texts(evalset, systems, notes)
+        return _complete(Texts(evalset, systems), incomplete)
     sources = None if sources is None else _strings(sources, "sources")
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
     if references is not None:
         references = check_references(references, n, sources=sources)
     made = EvalSet.of(sources, references=references, groups=groups, ids=ids, items=n)
     check_unique(made.ids, lambda item: f"ids[{item}]")
-    return Texts(made, systems, notes)
+    return _complete(Texts(made, systems), incomplete)
 
 
 def absence_notes(outputs: Outputs, *, as_empty: bool = False) -> tuple[Note, ...]:
@@ -318,18 +317,21 @@ def _check_list(name: str, values: object, content: str) -> None:
         raise BadInput(f"{name} must be a list {content}, not {type(values).__name__}.")
 
 
-def _strings(values: Any, where: str, incomplete: Incomplete = "refuse") -> Sequence[str]:
+def _strings(values: Any, where: str, *, may_lack: bool = False) -> Sequence[str]:
     """Return a list of texts, or raise an error that names the first item that is not text."""
     _check_list(where, values, "of texts")
     texts = values if isinstance(values, (list, tuple)) else list(values)  # a pandas or polars column, an array
     if set(map(type, texts)) <= {str}:
         return texts
-    if incomplete != "refuse":
-        texts = [(ABSENT if incomplete == "skip" else "") if is_missing(value) else value for value in texts]
+    if may_lack:
+        texts = [ABSENT if is_missing(value) else value for value in texts]
     for item, value in enumerate(texts):
         if not isinstance(value, str):
             content = "nothing (None or NaN)" if is_missing(value) else f"{type(value).__name__} {value!r:.40}"
-            raise BadInput(f'{where}[{item}] is {content}, not text. Write "" where there is no text.')
+            step = 'Write "" where there is no text'
+            if where != "sources" and is_missing(value):
+                step += ", or leave the item out: incomplete='skip'"
+            raise BadInput(f"{where}[{item}] is {content}, not text. {step}.")
     return [text if isinstance(text, Absent) else str(text) for text in texts]  # subclasses of str, such as NumPy's
 
 
