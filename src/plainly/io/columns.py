@@ -14,6 +14,7 @@ from typing import Any
 
 from plainly.core.errors import BadInput, did_you_mean
 from plainly.core.evalset import ABSENT, as_name, is_missing
+from plainly.core.formatting import listed
 from plainly.io.consistency import plain_id
 from plainly.io.files import natural_key
 from plainly.io.tables import Sheet, excerpt
@@ -80,6 +81,16 @@ def columns_in(table: Sheet, columns: Columns | None) -> dict[str, str | Sequenc
         for role, choice in (columns or {}).items()
         if all(name in table.columns or fnmatch.filter(table.columns, name) for name in listed_columns(choice))
     }
+
+
+def check_columns(sheets: Sequence[Sheet], columns: Columns | None) -> None:
+    """Raise unless every column that the user chose is in one of the tables."""
+    if columns and not sheets:
+        raise BadInput(f"{listed(list(columns))}: only tables have columns, and none of the files is a table.")
+    for role, choice in (columns or {}).items():
+        if not any(columns_in(sheet, {role: choice}) for sheet in sheets):
+            for name in listed_columns(choice):
+                sheets[-1].column(name)
 
 
 def listed_columns(choice: str | Sequence[str]) -> list[str]:

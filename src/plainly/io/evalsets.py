@@ -13,6 +13,7 @@ from plainly.core.evalset import ABSENT, Absent, EvalSet
 from plainly.io.columns import (
     Columns,
     arrange,
+    check_columns,
     columns_in,
     find_roles,
     names,
@@ -58,13 +59,15 @@ def read_evalset(
             raise BadInput(f"The references file {path} is given twice; a reference that counts twice changes scores.")
     check_once([source, *paths, groups, ids, None if isinstance(table, Sheet) else table])
     sheet = table if isinstance(table, Sheet) else read_table(table) if table is not None else Sheet({}, "", ())
-    sheet, roles = arrange(sheet, columns if table is not None else None)
+    parts = [_read_references(path, columns) for path in paths]
+    tables = [*([sheet] if table is not None else []), *(part.table for part in parts if part.table is not None)]
+    check_columns(tables, columns if tables else None)
+    sheet, roles = arrange(sheet, columns_in(sheet, columns))
     if table is not None and not (roles.source or roles.references or roles.outputs):
         raise BadInput(
             f"{sheet.path} has no column that is recognised as source, references or output. {sheet.listing()} "
             "Rename them, or assign roles: columns={'source': 'COLUMN'}"
         )
-    parts = [_read_references(path, columns) for path in paths]
     sources: Sequence[str] | None = None
     if source is not None:
         sources = read_lines(source)
@@ -103,8 +106,7 @@ def _read_references(path: str, columns: Columns | None) -> Side:
     if not table_format(path):
         return Side(label(path), read_lines(path))
     sheet = read_table(path)
-    chosen = {role: name for role, name in (columns or {}).items() if role.startswith("reference")}
-    roles = find_roles(sheet, columns_in(sheet, columns) | chosen)
+    roles = find_roles(sheet, columns_in(sheet, columns))
     if not roles.references:
         raise BadInput(
             f"{sheet.path} has no column that is recognised as references. {sheet.listing()} Rename one to "

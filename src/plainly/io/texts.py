@@ -21,16 +21,16 @@ from plainly.io.columns import (
     Columns,
     Roles,
     arrange,
+    check_columns,
     columns_in,
     find_roles,
-    listed_columns,
     names,
     references_by_item,
     texts,
 )
 from plainly.io.consistency import check_references, check_unique, match_ids
 from plainly.io.evalsets import Incomplete, Spec, parse_spec, read_evalset, read_outputs
-from plainly.io.files import STDIN
+from plainly.io.files import STDIN, expand
 from plainly.io.tables import Sheet, columns_of, read_table, table_format
 from plainly.text.languages import detection
 
@@ -170,7 +170,8 @@ def read_inputs(
         specs.append((name, sheets.get(path, path)))
     if table is not None:
         sheets[table] = read_table(table)
-    _check_columns(list(sheets.values()), columns)
+    beside = [read_table(path) for path in (source, *expand(references)) if path and table_format(path)]
+    check_columns([*sheets.values(), *beside], columns)
     arranged = {path: arrange(sheet, columns_in(sheet, columns)) for path, sheet in sheets.items()}
     roles = {path: roles for path, (_, roles) in arranged.items()}
     notes = tuple(note for sheet in sheets.values() for note in _note_columns(sheet, columns))
@@ -180,7 +181,7 @@ def read_inputs(
         origin = next(with_texts, next(iter(sheets), None))
     sheet = sheets[origin] if origin is not None else None
     if evalset is None and (sheet is not None or source is not None or references):
-        choice = columns_in(sheet, columns) if sheet is not None else None
+        choice = {role: name for one in (sheet, *beside) if one for role, name in columns_in(one, columns).items()}
         evalset = read_evalset(table=sheet, source=source, references=references, groups=groups, columns=choice)
     if table is not None and roles[table].outputs:
         specs.insert(0, sheets[table])
@@ -206,16 +207,6 @@ def read_inputs(
 def _lacking(incomplete: Incomplete) -> Incomplete:
     """Return how outputs are read if ``_complete`` is called on them next: it counts those that are absent."""
     return "refuse" if incomplete == "refuse" else "skip"
-
-
-def _check_columns(sheets: Sequence[Sheet], columns: Columns | None) -> None:
-    """Raise unless every column that the user chose is in one of the tables."""
-    if columns and not sheets:
-        raise BadInput(f"{listed(list(columns))}: only tables have columns, and none of the files is a table.")
-    for role, choice in (columns or {}).items():
-        if not any(columns_in(sheet, {role: choice}) for sheet in sheets):
-            for name in listed_columns(choice):
-                sheets[-1].column(name)
 
 
 def _note_columns(sheet: Sheet, columns: Columns | None) -> list[Note]:
