@@ -1,4 +1,4 @@
-"""Ids and tables as people have them: read as the same texts given alone are, or refused with advice that works."""
+"""Ids and tables as people have them: read as the same texts values alone are, or refused with advice that works."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def _sari(data: Any = None, **options: Any) -> dict[str, float]:
 
 
 def _alone(items: list[int] | None = None, **outputs: list[str]) -> dict[str, float]:
-    chosen = items if items is not None else range(4)
+    numbers = items if items is not None else range(4)
     return _sari(
-        sources=[SOURCES[item] for item in chosen],
-        references=[[REFERENCES[item]] for item in chosen],
-        outputs={system: [lines[item] for item in chosen] for system, lines in outputs.items()},
+        sources=[SOURCES[item] for item in numbers],
+        references=[[REFERENCES[item]] for item in numbers],
+        outputs={system: [lines[item] for item in numbers] for system, lines in outputs.items()},
     )
 
 
@@ -156,8 +156,8 @@ def test_some_ids_from_zero(lines: list[str], tmp_path: Path, capsys: pytest.Cap
 
 
 def test_plain_ids() -> None:
-    given = ["1", "1.0", " 1 ", "10.00", "1.5", "01", "a.0", "1.", "v1.0", ""]
-    assert [plain_id(name) for name in given] == ["1", "1", "1", "10", "1.5", "01", "a.0", "1.", "v1.0", ""]
+    values = ["1", "1.0", " 1 ", "10.00", "1.5", "01", "a.0", "1.", "v1.0", ""]
+    assert [plain_id(name) for name in values] == ["1", "1", "1", "10", "1.5", "01", "a.0", "1.", "v1.0", ""]
 
 
 def test_references_in_a_table_are_joined_by_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,9 +201,9 @@ def test_ids_in_python() -> None:
         read_texts, sources=["a", "b"], outputs=["a", "b"], ids=["x", "x"]
     )
     assert "ids[1] is None" in fault(EvalSet.of, ["a", "b"], ids=[1, None])
-    for given in ("ids", "groups"):
-        assert "go with sources=" in fault(plainly.score, EvalSet.of(["a"]), outputs=["a"], **{given: ["x"]})
-        assert "go with sources=" in fault(plainly.score, wide(output=A), **{given: WHOLE})
+    for values in ("ids", "groups"):
+        assert "go with sources=" in fault(plainly.score, EvalSet.of(["a"]), outputs=["a"], **{values: ["x"]})
+        assert "go with sources=" in fault(plainly.score, wide(output=A), **{values: WHOLE})
 
 
 @pytest.mark.parametrize("system", ["system", "model", "Model", "system_name"])
@@ -311,9 +311,9 @@ def test_frames_with_arrays_and_marks_of_missing_values(tmp_path: Path) -> None:
     frame = wide(references=[np.array(row, dtype=object) for row in lists], output=A).drop(columns="reference")
     assert plainly.score(frame, metrics=["sari"], intervals=False)["sari"].value == pytest.approx(_alone(A=A)["A"])
     for mark in (None, float("nan"), pd.NA, pd.NaT):
-        given: Any = [["a", mark], [mark]]
-        assert EvalSet.of(["x", "y"], references=given).references == (("a",), ())
-        assert read_texts(sources=["x", "y"], outputs=["a", "b"], references=given).evalset.references == (("a",), ())
+        values: Any = [["a", mark], [mark]]
+        assert EvalSet.of(["x", "y"], references=values).references == (("a",), ())
+        assert read_texts(sources=["x", "y"], outputs=["a", "b"], references=values).evalset.references == (("a",), ())
         holes: Any = {"A": ["a", mark]}
         assert "incomplete='skip'" in fault(read_texts, sources=["x", "y"], outputs=holes)
         texts = read_texts(sources=["x", "y"], outputs=holes, incomplete="skip")
@@ -394,7 +394,7 @@ def test_advice_with_columns_is_in_the_language_of_the_shell() -> None:
 
 
 def test_any_table_of_the_same_texts_gives_the_same_scores(tmp_path: Path) -> None:
-    """Random orders, spellings of ids, shapes and holes against the texts of each system given alone."""
+    """Random orders, spellings of ids, shapes and holes against the texts of each system values alone."""
     draw = random.Random(5)
     for _ in range(25):
         items = {system: sorted(draw.sample(range(4), draw.randint(1, 4))) for system in ("A", "B")}

@@ -61,7 +61,7 @@ class Side:
             f"{long.name} goes on at {long.unit} {len(short) + 1}{quotation}. {_explain(short, long)}"
         )
 
-    def ordered(self, ids: Sequence[str]) -> Side:
+    def reorder(self, ids: Sequence[str]) -> Side:
         """Return this side, as long as the set, in the order of the set's ids, if it has ids itself."""
         if self.table is None or self.ids is None:
             return self
@@ -114,9 +114,9 @@ def match_ids(table: Sheet, own: Sequence[str], ids: Sequence[str]) -> Sequence[
     id_set, rows = set(ids), {name: row for row, name in enumerate(own)}
     for name, row in rows.items():
         if name not in id_set:
-            known = f"numbered 1 to {len(ids)}" if is_numbered else f"called {listed(list(map(repr, ids)), most=3)}"
+            names = f"numbered 1 to {len(ids)}" if is_numbered else f"called {listed(list(map(repr, ids)), most=3)}"
             raise BadInput(
-                f"{table.where(row)}: the id {name!r} is not in the evaluation set, whose items are {known}. Correct "
+                f"{table.where(row)}: the id {name!r} is not in the evaluation set, whose items are {names}. Correct "
                 "the id, or delete the column of ids if the rows are in the order of the set."
             )
     return [rows.get(name) for name in ids]

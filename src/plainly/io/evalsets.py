@@ -134,7 +134,7 @@ def _join_references(
         )
     for part in parts:
         part.check(first)
-    parts = [part.ordered(ids) for part in parts]
+    parts = [part.reorder(ids) for part in parts]
     if is_lines:  # the usual case, without a tuple for each reference
         rows = list(zip(*(part.text for part in parts), strict=True))
     else:
