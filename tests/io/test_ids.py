@@ -31,6 +31,7 @@ REFERENCES = ["He had to leave.", "The cat sat on the mat.", "It began at dawn."
 A = ["He had to go.", "The cat sat on a mat.", "It began at dawn.", "They could not come."]
 B = ["He left.", "The cat sat today.", "It commenced.", "They could come."]
 WHOLE = list(range(1, 5))
+SPELLINGS: list[Callable[[int], object]] = [str, float, " {}".format, "{}.0".format, "x{}".format]
 
 
 def _sari(data: Any = None, **options: Any) -> dict[str, float]:
@@ -336,11 +337,16 @@ def test_sets_of_the_wrong_kind_are_refused() -> None:
         {"groups": 3},
         {"groups": [[1]]},
         {"ids": ["a", "b"]},
+        {"ids": {"a"}},
+        {"references": {("a",)}},
     ]
     for options in bad:
         assert fault(EvalSet.of, ["a"], **options)
-    for sources in ("abc", 3, [3], [None]):
+    for sources in ("abc", 3, [3], [None], {"a", "b"}, {"a": "b"}):
         assert "sources= must be a" in fault(EvalSet.of, sources)
+    for name in ("sources", "outputs", "references"):
+        lists: dict[str, Any] = {"sources": ["a"], "outputs": ["a"], "references": [["a"]]}
+        assert f"{name} must be a list" in fault(read_texts, **lists | {name: {"a"}})
 
 
 @pytest.mark.parametrize("name", ["level", "resamples", "method", "seed"])
@@ -401,7 +407,7 @@ def test_any_table_of_the_same_texts_gives_the_same_scores(tmp_path: Path) -> No
         present = sorted({*items["A"], *items["B"]})
         texts = {"A": A, "B": B}
         expected = _alone(items["A"], A=A) | _alone(items["B"], B=B)
-        spell = draw.choice([str, float, lambda item: f" {item}", lambda item: f"{item}.0", lambda item: f"x{item}"])
+        spell = draw.choice(SPELLINGS)
         rows = [(spell(item + 1), system, item) for system, own in items.items() for item in own]
         draw.shuffle(rows)
         as_long = pd.DataFrame(

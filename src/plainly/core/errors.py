@@ -6,7 +6,7 @@ Messages name arguments as Python does (``sources=``); the command line replaces
 import contextlib
 import difflib
 import numbers
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 
 class PlainlyError(Exception):
@@ -80,7 +80,8 @@ def check_text(argument: str, value: object) -> None:
 
 def check_texts(argument: str, values: object) -> None:
     """Raise unless the value of an argument is a list of texts."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):
+    is_unordered = isinstance(values, (str, bytes, Mapping, Set))
+    if is_unordered or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):
         raise BadInput(f"{argument}= must be a list of texts, not {values!r:.60}.")
     for value in values:
         check_text(argument, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -44,7 +44,7 @@ def as_name(value: object) -> str:
 
 def check_rows(references: Iterable[Iterable[object]]) -> list[list[object]]:
     """Return references as lists, or raise unless there is a list of texts, or of marks of missing ones, per item."""
-    if isinstance(references, (str, bytes, Mapping)) or not isinstance(references, Iterable):
+    if isinstance(references, (str, bytes, Mapping, Set)) or not isinstance(references, Iterable):
         kind = type(references).__name__
         raise BadInput(f"references must be a list with the references of each item, not {kind}.")
     rows: list[list[object]] = []
@@ -71,7 +71,7 @@ def _names(values: Iterable[object] | None, argument: str) -> tuple[str, ...] | 
     """Return ids or groups as text, or raise unless every item has one."""
     if values is None:
         return None
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+    if isinstance(values, (str, bytes, Mapping, Set)) or not isinstance(values, Iterable):
         raise BadInput(f"{argument}= must be a list with one value for each item, not {type(values).__name__}.")
     names = tuple(values)
     for item, value in enumerate(names):

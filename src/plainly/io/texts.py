@@ -5,7 +5,7 @@ Every public function reads its texts with ``read_texts``: lists and mappings of
 (one column per system) or long (a column ``system``). The command line reads files with ``read_inputs``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, get_args
@@ -304,7 +304,7 @@ def sheet_of(data: Any) -> Sheet:
 
 
 def _check_list(name: str, values: object, content: str) -> None:
-    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
+    if isinstance(values, (str, bytes, Mapping, Set)) or not hasattr(values, "__len__"):
         raise BadInput(f"{name} must be a list {content}, not {type(values).__name__}.")
 
 
