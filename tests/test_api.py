@@ -170,7 +170,7 @@ def test_long_frames_join_by_id_and_say_what_is_missing() -> None:
     expected = plainly.score(LONG, metrics=["sari"], intervals=False).json()
     shuffled = plainly.score([LONG[0], LONG[1], LONG[3], LONG[2]], metrics=["sari"], intervals=False)
     assert shuffled.json() == expected
-    with pytest.raises(BadInput, match="'B' has no output for the item 'b'"):
+    with pytest.raises(BadInput, match="B has no output for the item with id 'b'"):
         plainly.score(LONG[:3])
     with pytest.raises(BadInput, match="second output"):
         plainly.score([*LONG, LONG[0]])

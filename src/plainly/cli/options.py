@@ -117,7 +117,13 @@ def add_texts(parser: argparse.ArgumentParser, *, metrics: bool = False, streami
     add("--references", nargs="+", default=[], metavar="FILE", help="references, one per line: FILE …, or 'ref.*.txt'")
     add("--groups", metavar="FILE", help="document of each item, one per line, for clustered resampling")
     add("--table", metavar="FILE", help="a table that holds source and references, and may hold outputs")
-    add("--columns", nargs="+", default=[], metavar="ROLE=COLUMN", help="roles: source, references, output, id, group")
+    add(
+        "--columns",
+        nargs="+",
+        default=[],
+        metavar="ROLE=COLUMN",
+        help="roles: source, references, output, id, group, system",
+    )
     incomplete = "items without an output in a table with ids: an error (default), an empty output, or not scored"
     add("--incomplete", choices=("refuse", "empty", "skip"), default="refuse", help=incomplete)
     add("--unit", choices=("document", "paragraph", "sentence"), help="join or divide items into units of this size")
@@ -291,7 +297,13 @@ def _read_named_set(args: argparse.Namespace) -> Texts:
             f"Which outputs of {name} should be scored? Name a file or a published system ({examples or 'none'}), "
             "or 'all'."
         )
-    own = [system for system in systems if system not in published and (system != "all" or Path(system).exists())]
+    for system in systems:
+        if (system == "all" or system in published) and Path(system).is_file():
+            raise BadInput(
+                f"{system!r} is a file here and a name of published outputs for {name}. Write ./{system} for the file; "
+                "rename it, or use another folder, for what is published."
+            )
+    own = [system for system in systems if system not in published and system != "all"]
     for spec in own:
         paths = (Path(spec), Path(spec.partition("=")[2] or spec))
         if spec != "-" and not any(path.exists() for path in paths) and not glob.has_magic(spec):

@@ -71,8 +71,9 @@ def _flag(match: re.Match[str]) -> str:
     if value == "True":
         return flag
     if value.startswith("{"):
-        pairs = re.findall(r"'([^']*)': '?([^',}]*)", value)
-        return f"{flag} {','.join(f'{key}={item}' for key, item in pairs)}"
+        pairs = re.findall(r"'([^']*)': (\[[^]]*\]|'[^']*'|[^',}]*)", value)
+        items = [(key, item.strip("[]'").replace("', '", ",")) for key, item in pairs]
+        return f"{flag} {','.join(f'{key}={item}' for key, item in items)}"
     text = value.strip("[]").strip("'\"")
     return f"{flag} {shlex.quote(text)}"
 

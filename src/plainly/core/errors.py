@@ -5,7 +5,8 @@ Messages name arguments as Python does (``sources=``); the command line replaces
 
 import contextlib
 import difflib
-from collections.abc import Iterable, Iterator
+import numbers
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 
 class PlainlyError(Exception):
@@ -66,7 +67,7 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
 def check_choice(argument: str, value: object, allowed: Iterable[str]) -> None:
     """Raise unless the value of an argument is one of the allowed names."""
     names = tuple(allowed)
-    if value not in names:
+    if not isinstance(value, str) or value not in names:
         near = did_you_mean(value, names) if isinstance(value, str) else ""
         raise BadInput(f"{argument}= must be {' or '.join(map(repr, names))}, not {value!r:.60}.{near}")
 
@@ -79,7 +80,8 @@ def check_text(argument: str, value: object) -> None:
 
 def check_texts(argument: str, values: object) -> None:
     """Raise unless the value of an argument is a list of texts."""
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):
+    is_unordered = isinstance(values, (str, bytes, Mapping, Set))
+    if is_unordered or not hasattr(values, "__len__") or not hasattr(values, "__iter__"):
         raise BadInput(f"{argument}= must be a list of texts, not {values!r:.60}.")
     for value in values:
         check_text(argument, value)
@@ -87,11 +89,11 @@ def check_texts(argument: str, values: object) -> None:
 
 def check_count(argument: str, value: object, *, least: int = 1) -> None:
     """Raise unless the value of an argument is a whole number of at least ``least``."""
-    if not hasattr(value, "__index__") or isinstance(value, bool) or int(value) < least:
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise BadInput(f"{argument}= must be a whole number of at least {least}, not {value!r:.60}.")
 
 
 def check_number(argument: str, value: object, low: float, high: float) -> None:
     """Raise unless the value of an argument is a number from ``low`` to ``high``."""
-    if isinstance(value, bool) or not hasattr(value, "__float__") or not low <= float(value) <= high:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= float(value) <= high:
         raise BadInput(f"{argument}= must be a number from {low:g} to {high:g}, not {value!r:.60}.")

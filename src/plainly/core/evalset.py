@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadInput
+from plainly.core.errors import BadInput, check_texts
 
 T = TypeVar("T")
 Index = slice | Sequence[bool] | Sequence[int] | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
@@ -25,6 +25,59 @@ class Absent(str):
 
 
 ABSENT = Absent()
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, or another mark that data frames write where there is nothing."""
+    if value is None or isinstance(value, (str, list, tuple, dict)):
+        return value is None
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA equals nothing, not even itself; an array has no truth value
+        return type(value).__name__ == "NAType"
+
+
+def as_name(value: object) -> str:
+    """Return an id or the name of a group as text; a whole number is written as such, also if it is a float."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def check_rows(references: Iterable[Iterable[object]]) -> list[list[object]]:
+    """Return references as lists, or raise unless there is a list of texts, or of marks of missing ones, per item."""
+    if isinstance(references, (str, bytes, Mapping, Set)) or not isinstance(references, Iterable):
+        kind = type(references).__name__
+        raise BadInput(f"references must be a list with the references of each item, not {kind}.")
+    rows: list[list[object]] = []
+    for at, row in enumerate(references):
+        if isinstance(row, str) or not isinstance(row, Iterable):
+            kind = "a string" if isinstance(row, str) else _kind(row)
+            raise BadInput(
+                f"references[{at}] is {kind}; each item has a list of references, which may be empty. "
+                "If every item has one reference: [[r] for r in references]"
+            )
+        rows.append(list(row))
+        for column, value in enumerate(() if set(map(type, rows[-1])) <= {str} else rows[-1]):
+            if not isinstance(value, str) and not is_missing(value):
+                message = f"references[{at}][{column}] is {_kind(value)}, not text"
+                raise BadInput(f"{message}. Give strings, or None for no reference.")
+    return rows
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+def _names(values: Iterable[object] | None, argument: str) -> tuple[str, ...] | None:
+    """Return ids or groups as text, or raise unless every item has one."""
+    if values is None:
+        return None
+    if isinstance(values, (str, bytes, Mapping, Set)) or not isinstance(values, Iterable):
+        raise BadInput(f"{argument}= must be a list with one value for each item, not {type(values).__name__}.")
+    names = tuple(values)
+    for item, value in enumerate(names):
+        if is_missing(value) or isinstance(value, (list, dict)):
+            raise BadInput(f"{argument}[{item}] is {value!r:.40}, which is not a name. Give every item one.")
+    return tuple(map(as_name, names))
 
 
 def fingerprint(sources: Sequence[str], references: Sequence[Sequence[str]]) -> int:
@@ -87,8 +140,8 @@ class EvalSet:
         sources: Sequence[str] | None = None,
         *,
         references: Sequence[Sequence[str]] | None = None,
-        ids: Sequence[str] | None = None,
-        groups: Sequence[str] | None = None,
+        ids: Sequence[Any] | None = None,
+        groups: Sequence[Any] | None = None,
         columns: Mapping[str, Sequence[str]] | None = None,
         name: str = "",
         language: str = "",
@@ -96,19 +149,24 @@ class EvalSet:
     ) -> EvalSet:
         """Return an evaluation set from plain sequences; blank references are dropped, ids default to 1, 2, 3 …
 
+        Ids and groups may be numbers; they are kept as text.
+
         ``sources`` may be left out for metrics that need none; then the number of items comes from the references
         or from ``items``.
         """
+        rows = None if references is None else check_rows(references)
         if sources is None:
-            n = len(references) if references is not None else items
+            n = len(rows) if rows is not None else items
             if n is None:
                 raise BadInput("An evaluation set needs sources, references or a number of items.")
             sources = ("",) * n
+        check_texts("sources", sources)
+        names = _names(ids, "ids")
         return cls(
-            ids=tuple(ids) if ids is not None else tuple(str(i + 1) for i in range(len(sources))),
+            ids=tuple(str(i + 1) for i in range(len(sources))) if names is None else names,
             sources=tuple(sources),
-            references=tuple(tuple(r for r in row if r and not r.isspace()) for row in references or ()),
-            groups=tuple(groups) if groups is not None else None,
+            references=tuple(tuple(r for r in row if isinstance(r, str) and r.strip()) for row in rows or ()),
+            groups=_names(groups, "groups"),
             columns={name: tuple(values) for name, values in (columns or {}).items()},
             name=name,
             language=language,

@@ -1,7 +1,7 @@
 """How bootstrap intervals and tests are drawn: one value, validated on construction, passed whole."""
 
 import dataclasses
-import math
+import numbers
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -21,11 +21,13 @@ class Sampling:
     seed: int = 12345
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.level, (int, float)) and math.isfinite(self.level) and 0 < self.level < 1):
+        if not (isinstance(self.level, numbers.Real) and 0 < self.level < 1):
             raise BadInput(f"level= must be between 0 and 1, for example 0.95, not {self.level!r:.60}.")
         check_count("resamples", self.resamples)
         check_choice("method", self.method, METHODS)
         check_count("seed", self.seed, least=0)
+        for name, plain in (("level", float), ("resamples", int), ("seed", int)):  # NumPy's numbers are not JSON
+            object.__setattr__(self, name, plain(getattr(self, name)))
 
 
 def check_sampling(sampling: object) -> None:

@@ -226,6 +226,8 @@ def jsonl_by_id(local: Local, ids: Sequence[str]) -> list[str]:
     if len(outputs) < len(records):
         duplicate, _ = Counter(record["text_id"] for record in records).most_common(1)[0]
         raise BadInput(f"{local.path} has two outputs for the item {duplicate!r}.")
+    if unknown := outputs.keys() - set(ids):
+        raise BadInput(f"{local.path} has an output for the item {min(unknown)!r}, which is not in the set.")
     return [outputs.get(identifier, ABSENT) for identifier in ids]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
+from plainly.io.consistency import check_unique
 from plainly.io.files import PathLike, read_lines, read_text
 from plainly.text.sentence_alignment import Alignment, Outcome, PlacedSentence, connect_sentences
 
@@ -31,8 +32,10 @@ def read_alignments(path: PathLike) -> dict[str, Alignment]:
     """Read alignments by the id of their text."""
     if _suffix(path) == ".csv":
         return _from_columns(read_text(path), str(path))
-    lines = enumerate(read_lines(path), 1)
-    return dict(_from_record(line, f"{path}:{number}") for number, line in lines if line.strip())
+    places = [(f"{path}:{number}", line) for number, line in enumerate(read_lines(path), 1) if line.strip()]
+    records = [_from_record(line, where) for where, line in places]
+    check_unique([identifier for identifier, _ in records], lambda row: places[row][0])
+    return dict(records)
 
 
 def write_alignments(path: PathLike, alignments: Mapping[str, Alignment]) -> None:

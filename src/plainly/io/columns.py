@@ -9,21 +9,27 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain
 from typing import Any
 
 from plainly.core.errors import BadInput, did_you_mean
+from plainly.core.evalset import ABSENT, as_name, is_missing
+from plainly.core.formatting import listed
+from plainly.io.consistency import plain_id
 from plainly.io.files import natural_key
 from plainly.io.tables import Sheet, excerpt
 
 Columns = Mapping[str, str | Sequence[str]]
-_ROLES = ("source", "references", "output", "id", "group")
-_ALIASES = {"sources": "source", "reference": "references", "outputs": "output", "ids": "id", "groups": "group"}
-_SYSTEM = "system"
+_ROLES = ("source", "references", "output", "id", "group", "system")
+_ALIASES = {
+    "sources": "source", "reference": "references", "outputs": "output", "ids": "id", "groups": "group",
+    "systems": "system",
+}  # fmt: skip
 _NAMES = {
     "source": ("source", "complex", "orig", "original", "src", "input"),
     "id": ("id", "text_id", "item_id", "sentence_id", "sent_id", "example_id", "uid"),
     "group": ("group", "document", "doc"),
+    "system": ("system", "model", "system_name", "model_name"),
 }
 _REFERENCE_LISTS = ("references", "refs", "simplifications")
 _NUMBERED = re.compile(r"(reference|ref)(?:[ ._-]?[0-9]+)?|(simp)[ ._-]?[0-9]+")
@@ -45,6 +51,7 @@ class Roles:
     id: str | None
     group: str | None
     rest: tuple[str, ...]
+    system: str | None = None  # of a long table: a row for each system and item
 
 
 def find_roles(table: Sheet, columns: Columns | None = None) -> Roles:
@@ -55,9 +62,16 @@ def find_roles(table: Sheet, columns: Columns | None = None) -> Roles:
     source, id_, group = (_find_one(table, role, choice, free) for role in ("source", "id", "group"))
     references = choice["references"] if "references" in choice else _find_references(table, free)
     outputs = _find_outputs(table, choice.get("output"), free)
-    with_role = {source, id_, group, *references, *outputs.values()}
+    system = _find_one(table, "system", choice, free) if len(outputs) == 1 or "system" in choice else None
+    if system is not None and len(outputs) > 1:
+        several = ", ".join(map(repr, outputs.values()))
+        raise BadInput(
+            f"{table.path} has a column of systems and {len(outputs)} columns of outputs ({several}). Name one of "
+            "these: columns={'output': 'COLUMN'}"
+        )
+    with_role = {source, id_, group, system, *references, *outputs.values()}
     rest = tuple(name for name in table.columns if name not in with_role)
-    return Roles(source, tuple(references), outputs, id_, group, rest)
+    return Roles(source, tuple(references), outputs, id_, group, rest, system)
 
 
 def columns_in(table: Sheet, columns: Columns | None) -> dict[str, str | Sequence[str]]:
@@ -67,6 +81,16 @@ def columns_in(table: Sheet, columns: Columns | None) -> dict[str, str | Sequenc
         for role, choice in (columns or {}).items()
         if all(name in table.columns or fnmatch.filter(table.columns, name) for name in listed_columns(choice))
     }
+
+
+def check_columns(sheets: Sequence[Sheet], columns: Columns | None) -> None:
+    """Raise unless every column that the user chose is in one of the tables."""
+    if columns and not sheets:
+        raise BadInput(f"{listed(list(columns))}: only tables have columns, and none of the files is a table.")
+    for role, choice in (columns or {}).items():
+        if not any(columns_in(sheet, {role: choice}) for sheet in sheets):
+            for name in listed_columns(choice):
+                sheets[-1].column(name)
 
 
 def listed_columns(choice: str | Sequence[str]) -> list[str]:
@@ -79,38 +103,68 @@ def require_outputs(table: Sheet, roles: Roles) -> None:
     if not roles.outputs:
         raise BadInput(
             f"{table.path} has no column that is recognised as outputs. {table.listing()} Rename one to 'output' (or "
-            "output_NAME, one for each system), or name it: output=COLUMN (in Python columns={'output': …})."
+            "output_NAME, one for each system), or name it: columns={'output': 'COLUMN'}, or columns={'output': ['A', "
+            "'B']} for the systems A and B."
         )
 
 
-def to_wide(sheet: Sheet, columns: Columns | None = None) -> Sheet:
-    """Return a long table (a row for each system and item) as a wide one (a row per item, a column per system).
+def arrange(sheet: Sheet, columns: Columns | None = None) -> tuple[Sheet, Roles]:
+    """Return a table with a row per item and a column per system, and its roles; every reader of tables calls this.
 
-    Items are identified by id, or else by source; a table without a column ``system`` is returned as it is.
+    A long table has a row for each system and item. Its items are told apart by id, or else by source, and an output
+    that it lacks is ``ABSENT``. Columns without a role are kept if they have one value for each item.
     """
-    choice = dict(columns or {})
-    system = str(choice.pop(_SYSTEM, _SYSTEM))
-    if system not in sheet.columns:
-        return sheet
-    roles = find_roles(sheet, choice)
+    roles = find_roles(sheet, columns)
+    if roles.system is None or not roles.outputs:
+        return sheet, roles
+    systems = names(sheet, roles.system)
     key = roles.id or roles.source
-    if len(roles.outputs) != 1 or key is None:
-        return sheet
-    (column,) = roles.outputs.values()
-    first: dict[str, int] = {}
-    cells: dict[str, dict[str, object]] = {}
-    for row, (name, item) in enumerate(zip(names(sheet, system), names(sheet, key), strict=True)):
-        first.setdefault(item, row)
-        if item in cells.setdefault(name, {}):
-            raise BadInput(f"{sheet.where(row)}: system {name!r} has a second output for the item {item!r}.")
-        cells[name][item] = sheet.column(column)[row]
-    for name, item in product(cells, first):
-        if item not in cells[name]:
-            raise BadInput(f"{sheet.path}: system {name!r} has no output for the item {item!r}.")
-    wide = sheet.select(list(first.values()))
-    rest = {name: values for name, values in wide.columns.items() if name not in (system, column)}
-    by_system = {f"output_{name}": [outputs[item] for item in first] for name, outputs in cells.items()}
-    return replace(wide, columns=rest | by_system)
+    if key is None and len(set(systems)) > 1:
+        raise BadInput(
+            f"{sheet.path} has outputs of several systems, and no column tells the items apart. Write the id of the "
+            "item in each row, in a column called 'id'."
+        )
+    items = [plain_id(name) for name in names(sheet, key)] if key else list(map(str, range(len(sheet))))
+    rows: dict[str, list[int]] = {}
+    cells: dict[str, dict[str, int]] = {system: {} for system in systems}
+    for row, (system, item) in enumerate(zip(systems, items, strict=True)):
+        rows.setdefault(item, []).append(row)
+        if (first := cells[system].setdefault(item, row)) != row:
+            raise BadInput(
+                f"{sheet.where(row)}: {system!r} has a second output for the item {excerpt(item)}; the first is at "
+                f"{sheet.where(first)}. Delete one, or give different items different ids in a column called 'id'."
+            )
+    shared = [name for name in (roles.source, roles.group, *roles.references) if name is not None]
+    wide = {name: [_only_value(sheet, name, own) for own in rows.values()] for name in shared}
+    for name in filter(None, (roles.id, *roles.rest)):
+        values, as_text = sheet.column(name), strings(sheet.column(name))
+        if name == roles.id or all(len({as_text[row] for row in own}) == 1 for own in rows.values()):
+            wide[name] = [values[own[0]] for own in rows.values()]
+    (output,) = (sheet.column(name) for name in roles.outputs.values())
+    outputs = {system: f"output of {system}" for system in cells}
+    wide |= {
+        column: [output[cells[system][item]] if item in cells[system] else ABSENT for item in rows]
+        for system, column in outputs.items()
+    }
+    first_rows = replace(sheet, columns=wide, places=[sheet.places[own[0]] for own in rows.values()])
+    rest = tuple(name for name in roles.rest if name in wide)
+    return first_rows, replace(roles, outputs=outputs, rest=rest, system=None)
+
+
+def _only_value(sheet: Sheet, name: str, rows: Sequence[int]) -> object:
+    """Return what the rows of one item have in a column; cells without a value do not count."""
+    values = sheet.column(name)
+    first = rows[0]
+    for row in rows:
+        if is_missing(values[first]) or values[first] in ("", []):
+            first = row
+        elif not is_missing(values[row]) and values[row] not in ("", []) and values[row] != values[first]:
+            raise BadInput(
+                f"{sheet.where(row)}: column {name!r} contains {excerpt(values[row])}, but {sheet.where(first)} has "
+                f"{excerpt(values[first])} for the same item. Correct one, or give different items different ids in a "
+                "column called 'id'."
+            )
+    return values[first]
 
 
 def texts(table: Sheet, name: str) -> tuple[str, ...]:
@@ -131,7 +185,7 @@ def names(table: Sheet, name: str) -> tuple[str, ...]:
     for row, value in enumerate(values):
         if is_missing(value) or isinstance(value, (dict, list)):
             raise BadInput(f"{table.where(row)}: column {name!r} is not a name here. Give every row one.")
-    return tuple(map(str, values))
+    return tuple(map(as_name, values))
 
 
 def strings(values: Sequence[object]) -> tuple[str, ...]:
@@ -165,19 +219,23 @@ def references_by_item(table: Sheet, columns: Sequence[str]) -> Sequence[tuple[s
 
 
 def outputs_by_system(table: Sheet, outputs: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return each system's outputs, from a column each or from one column of objects (system → output)."""
+    """Return each system's outputs, from a column each or from one column of objects (system → output).
+
+    An output is ``ABSENT`` where a cell contains nothing: None or NaN, not an empty text.
+    """
     by_system: dict[str, tuple[str, ...]] = {}
     for system, column in outputs.items():
-        more = _from_objects(table, column) if _fold(column) == "outputs" else {system: texts(table, column)}
+        cells = _from_objects(table, column) if _fold(column) == "outputs" else {system: table.column(column)}
+        more = {name: _texts_or_absent(table, column, values) for name, values in cells.items()}
         if duplicates := by_system.keys() & more.keys():
             raise BadInput(f"{table.path} has the outputs of system {min(duplicates)!r} twice. Remove one.")
         by_system |= more
     return by_system
 
 
-def is_missing(value: object) -> bool:
-    """Return whether a value is None, or the NaN that data frames write for it."""
-    return value is None or (isinstance(value, float) and value != value)
+def _texts_or_absent(table: Sheet, column: str, values: Sequence[object]) -> tuple[str, ...]:
+    cells = values if _is_text(values) else [ABSENT if is_missing(value) else value for value in values]
+    return texts(replace(table, columns={column: list(cells)}), column)
 
 
 def _to_string(value: object) -> str:
@@ -206,15 +264,17 @@ def _resolve_choice(table: Sheet, columns: Columns) -> dict[str, list[str]]:
 
 
 def _find_one(table: Sheet, role: str, choice: Mapping[str, list[str]], free: Mapping[str, str]) -> str | None:
-    """Return the column with a role that only one may have; several candidates for ids count as none."""
+    """Return the column with a role that only one may have; several candidates for systems count as none."""
     if role in choice:
         return choice[role][0]
     exact = [name for name, key in free.items() if key == role]
     candidates = exact or [name for name, key in free.items() if key in _NAMES[role]]
-    if len(candidates) > 1 and role != "id":
+    if len(candidates) > 1 and role == "id":  # of words, sentences and documents: only one may tell the items apart
+        candidates = [name for name in candidates if len(set(map(str, table.columns[name]))) == max(len(table), 1)]
+    if len(candidates) > 1 and role != "system":
         raise BadInput(
             f"{table.path} has {len(candidates)} columns that may be the {role}: {', '.join(map(repr, candidates))}. "
-            f"Name one: {role}=COLUMN (in Python columns={{{role!r}: …}})."
+            f"Name one: columns={{{role!r}: 'COLUMN'}}"
         )
     return candidates[0] if len(candidates) == 1 else None
 
@@ -229,8 +289,8 @@ def _find_references(table: Sheet, free: Mapping[str, str]) -> list[str]:
     if len(families) > 1:
         candidates = ", ".join(map(repr, chain.from_iterable(families.values())))
         raise BadInput(
-            f"{table.path} has several kinds of columns that may be the references: {candidates}. Name them: "
-            "references=COLUMN (in Python columns={'references': […]})."
+            f"{table.path} has several kinds of columns that may be the references: {candidates}. Name those "
+            "that are: columns={'references': ['COLUMN', 'COLUMN']}"
         )
     return sorted(next(iter(families.values()), []), key=lambda name: natural_key(free[name]))
 
@@ -281,7 +341,7 @@ def _references_in(value: object, may_be_list: bool, table: Sheet, row: int, col
     )
 
 
-def _from_objects(table: Sheet, column: str) -> dict[str, tuple[str, ...]]:
+def _from_objects(table: Sheet, column: str) -> dict[str, list[object]]:
     rows: list[dict[str, object]] = []
     for row, value in enumerate(table.column(column)):
         if isinstance(value, str):
@@ -294,11 +354,7 @@ def _from_objects(table: Sheet, column: str) -> dict[str, tuple[str, ...]]:
             )
         rows.append(value)
     systems = list(dict.fromkeys(chain.from_iterable(rows)))
-    for (row, outputs), name in product(enumerate(rows), systems):
-        if not isinstance(outputs.get(name), str):
-            problem = f"column {column!r} has no text for the system {name!r}"
-            raise BadInput(f'{table.where(row)}: {problem}. Write its output, "" if that was empty.')
-    return {name: tuple(str(outputs[name]) for outputs in rows) for name in systems}
+    return {str(name): [outputs.get(name) for outputs in rows] for name in systems}
 
 
 # Looking at each value of a large corpus one by one costs a tenth of measuring it; a set of types is found at once.

@@ -5,13 +5,15 @@ Everything is checked before anything is computed; an error names the likeliest 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 from plainly.core.errors import BadInput
-from plainly.core.formatting import count_noun
+from plainly.core.evalset import check_rows
+from plainly.core.formatting import count_noun, listed
 from plainly.io.tables import Sheet, table_format
 
 # Characters at which str.splitlines and other tools end a line, unlike the writers of text files; the line feed is
@@ -22,6 +24,10 @@ _NAMES = {"\x85": "NEXT LINE", "\x0b": "VERTICAL TAB", "\x0c": "FORM FEED", "\r"
 # share a tenth of their words, a tenth more than without a shift.
 _SLIPS, _SLIP_LINES = 5, 50_000
 _ALIKE, _SURER = 0.1, 1.1
+HINT_LONG = (
+    " If a row is what one of several systems wrote for an item, name the column of systems: "
+    "columns={'system': 'COLUMN'}"
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,8 @@ class Side:
     lines: Sequence[str] | int  # only their number if there is no text to show
     unit: str = "line"
     rows: Sequence[tuple[str, ...]] = ()  # of references, if they are from a table
+    table: Sheet | None = None
+    ids: Sequence[str] | None = None  # of the rows, if the table has any
 
     def __len__(self) -> int:
         return self.lines if isinstance(self.lines, int) else len(self.lines)
@@ -53,6 +61,13 @@ class Side:
             f"{long.name} goes on at {long.unit} {len(short) + 1}{quotation}. {_explain(short, long)}"
         )
 
+    def reorder(self, ids: Sequence[str]) -> Side:
+        """Return this side, as long as the set, in the order of the set's ids, if it has ids itself."""
+        if self.table is None or self.ids is None:
+            return self
+        rows = [row for row in match_ids(self.table, self.ids, ids) if row is not None]
+        return replace(self, lines=[self.text[row] for row in rows], rows=[self.rows[row] for row in rows])
+
 
 def check_length(
     name: str, lines: Sequence[str] | int, *, against: str, expected: Sequence[str] | int, unit: str = "line"
@@ -64,41 +79,46 @@ def check_length(
     Side(name, lines, unit).check(Side(against, expected, "row" if table_format(against) else "line"))
 
 
-def check_unique(ids: Sequence[str], locate: Callable[[int], str]) -> None:
-    """Raise if two items have the same id; ``locate`` returns the place of a row for the message."""
+def check_unique(ids: Sequence[str], locate: Callable[[int], str], step: str = "") -> None:
+    """Raise if two items have the same id; ``locate`` returns the place of a row for the message, ``step`` ends it."""
     first: dict[str, int] = {}
     for row, name in enumerate(ids):
         if first.setdefault(name, row) != row:
             raise BadInput(
-                f"{locate(row)}: the id {name!r} is already used at {locate(first[name])}. Remove or rename one."
+                f"{locate(row)}: the id {name!r} is already used at {locate(first[name])}. Give every item its own id."
+                f"{step}"
             )
 
 
-def match_ids(table: Sheet, own: Sequence[str], ids: Sequence[str], *, may_lack: bool) -> Sequence[int | None]:
-    """Return the row of a table for each item of the set, by id; None for items that it lacks, if it ``may_lack`` some.
+def plain_id(name: str) -> str:
+    """Return an id without spaces around it, and without the ".0" that data frames add to whole numbers."""
+    return re.sub(r"\A([0-9]+)\.0+\Z", r"\1", name.strip())
 
-    This is the one place where ids are matched. Rows are in order where the set's ids are only line numbers and the
-    table's are not. Ids that count from 0 are matched with those of a set that counts from 1.
+
+def match_ids(table: Sheet, own: Sequence[str], ids: Sequence[str]) -> Sequence[int | None]:
+    """Return the row of a table for each item of the set, by id; None for items that it lacks.
+
+    This is the one place where ids are matched: as they are, or else as plain ids if these tell the items of the set
+    apart. Ids that count from 0 are matched with those of a set that counts from 1. Any other id is an error.
     """
-    is_numbered = all(name == str(at) for at, name in enumerate(ids, 1))
-    if is_numbered and sorted(own) == sorted(str(at) for at in range(len(ids))):
-        own = [str(int(name) + 1) for name in own]
-    if list(own) == list(ids) or (is_numbered and not set(ids) & set(own)):
+    if list(own) == list(ids):
         return range(len(own))
-    check_unique(own, table.where)
+    is_numbered = all(name == str(at) for at, name in enumerate(ids, 1))
+    if not set(own) <= set(ids):
+        plain = [plain_id(name) for name in ids]
+        if len(set(plain)) == len(plain):
+            ids, own = plain, [plain_id(name) for name in own]
+        if is_numbered and "0" in own and set(own) <= {str(at) for at in range(len(ids))}:
+            ids = [str(at) for at in range(len(ids))]
+    check_unique(own, table.where, HINT_LONG)
     id_set, rows = set(ids), {name: row for row, name in enumerate(own)}
-    if unknown := [name for name in rows if name not in id_set]:
-        raise BadInput(
-            f"{table.where(rows[unknown[0]])}: the id {unknown[0]!r} is not in the evaluation set. Give outputs for "
-            "the same items, or leave the id column out to pair them in order."
-        )
-    absent = [name for name in ids if name not in rows]
-    if absent and not may_lack:
-        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
-        raise BadInput(
-            f"{table.path} has no output for the item with id {absent[0]!r}{more}. Add it, or score what is missing "
-            "as empty, or only what there is: incomplete='empty' or incomplete='skip'"
-        )
+    for name, row in rows.items():
+        if name not in id_set:
+            names = f"numbered 1 to {len(ids)}" if is_numbered else f"called {listed(list(map(repr, ids)), most=3)}"
+            raise BadInput(
+                f"{table.where(row)}: the id {name!r} is not in the evaluation set, whose items are {names}. Correct "
+                "the id, or delete the column of ids if the rows are in the order of the set."
+            )
     return [rows.get(name) for name in ids]
 
 
@@ -111,15 +131,7 @@ def check_references(
     to correct it. With as many references as items the shape does not show the order, and the rows are compared with
     the sources, if there are any.
     """
-    rows: list[list[object]] = []
-    for at, row in enumerate(references):
-        if isinstance(row, str) or not isinstance(row, Iterable):
-            kind = "a string" if isinstance(row, str) else _kind(row)
-            raise BadInput(
-                f"references[{at}] is {kind}; each item has a list of references, which may be empty. "
-                "If every item has one reference: [[r] for r in references]"
-            )
-        rows.append(list(row))
+    rows = check_rows(references)
     is_square = all(len(row) == n for row in rows)
     if len(rows) != n and rows and is_square:
         raise BadInput(
@@ -131,16 +143,12 @@ def check_references(
             f"references has {count_noun(len(rows), 'row')} for {count_noun(n, 'item')}; give a list of references for "
             "each item, an empty one where there is none."
         )
-    texts = tuple(
-        tuple(text for column, value in enumerate(row) if (text := _check_reference(value, at, column)))
-        for at, row in enumerate(rows)
-    )
     if sources is not None and is_square and looks_transposed(rows, sources):
         raise BadInput(
             f"references holds {n} lists of {n}, and references[j][i] is like sources[i]: they are in the order of "
             "sacrebleu, one list for each reference. Pass one list for each item: list(zip(*references))"
         )
-    return texts
+    return tuple(tuple(text for text in row if isinstance(text, str) and text.strip()) for row in rows)
 
 
 def looks_transposed(rows: Sequence[Sequence[object]], sources: Sequence[str]) -> bool:
@@ -163,18 +171,6 @@ def _words(text: object) -> frozenset[str]:
 
 def _overlap(words: frozenset[str], others: frozenset[str]) -> float:
     return len(words & others) / max(len(words | others), 1)
-
-
-def _check_reference(value: object, at: int, column: int) -> str:
-    if isinstance(value, str):
-        return "" if value.isspace() else value
-    if value is None or value != value:  # None and NaN are missing values in tables
-        return ""
-    raise BadInput(f"references[{at}][{column}] is {_kind(value)}, not text. Give strings, or None for no reference.")
-
-
-def _kind(value: object) -> str:
-    return "None" if value is None else f"of type {type(value).__name__}"
 
 
 def _explain(short: Side, long: Side) -> str:

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 
 from plainly.core.errors import BadInput
-from plainly.core.evalset import ABSENT, EvalSet
+from plainly.core.evalset import ABSENT, Absent, EvalSet
 from plainly.io.columns import (
     Columns,
+    arrange,
+    check_columns,
     columns_in,
     find_roles,
     names,
@@ -20,10 +23,11 @@ from plainly.io.columns import (
     strings,
     texts,
 )
-from plainly.io.consistency import Side, check_length, check_unique, looks_transposed, match_ids
+from plainly.io.consistency import HINT_LONG, Side, check_length, check_unique, looks_transposed, match_ids
 from plainly.io.files import STDIN, PathLike, check_once, expand, label, read_lines, split_name, stem
 from plainly.io.tables import Sheet, read_table, table_format
 
+Incomplete = Literal["refuse", "empty", "skip"]
 _TURN = (
     "Each file must be one reference, with a line for every item. Transpose them, with FILES in the order of items: "
     "paste -s FILES | cut -f 1 > reference.1.txt, then cut -f 2, and so on."
@@ -55,13 +59,15 @@ def read_evalset(
             raise BadInput(f"The references file {path} is given twice; a reference that counts twice changes scores.")
     check_once([source, *paths, groups, ids, None if isinstance(table, Sheet) else table])
     sheet = table if isinstance(table, Sheet) else read_table(table) if table is not None else Sheet({}, "", ())
-    roles = find_roles(sheet, columns if table is not None else None)
+    parts = [_read_references(path, columns) for path in paths]
+    tables = [*([sheet] if table is not None else []), *(part.table for part in parts if part.table is not None)]
+    check_columns(tables, columns if tables else None)
+    sheet, roles = arrange(sheet, columns_in(sheet, columns))
     if table is not None and not (roles.source or roles.references or roles.outputs):
         raise BadInput(
             f"{sheet.path} has no column that is recognised as source, references or output. {sheet.listing()} "
-            "Rename them, or assign roles: source=COLUMN (in Python columns={'source': …})."
+            "Rename them, or assign roles: columns={'source': 'COLUMN'}"
         )
-    parts = [_read_references(path, columns) for path in paths]
     sources: Sequence[str] | None = None
     if source is not None:
         sources = read_lines(source)
@@ -75,15 +81,20 @@ def read_evalset(
         raise BadInput("There is nothing to evaluate against. Give a file of sources, files of references or a table.")
     if table is not None:
         Side(sheet.path, len(sheet), unit="row").check(first)
+    own_ids = _read_names(ids, "id", first, sheet, roles.id)
+    if own_ids is None and first.ids is not None:  # references are all that there is
+        own_ids = first.ids
+        check_unique(own_ids, first.table.where if first.table else str)
     rows: Sequence[tuple[str, ...]] | None = None
     if parts:
-        rows = _join_references(parts, first, has_sources=sources is not None)
+        numbers = own_ids or [str(at) for at in range(1, len(first) + 1)]
+        rows = _join_references(parts, first, numbers, has_sources=sources is not None)
     elif roles.references:
         rows = references_by_item(sheet, roles.references)
     return EvalSet.of(
         sources,
         references=rows,
-        ids=_read_names(ids, "id", first, sheet, roles.id),
+        ids=own_ids,
         groups=_read_names(groups, "group", first, sheet, roles.group),
         columns={key: strings(sheet.column(key)) for key in roles.rest},
         name=first.name if name is None else name,
@@ -95,17 +106,20 @@ def _read_references(path: str, columns: Columns | None) -> Side:
     if not table_format(path):
         return Side(label(path), read_lines(path))
     sheet = read_table(path)
-    roles = find_roles(sheet, {role: name for role, name in (columns or {}).items() if role.startswith("reference")})
+    roles = find_roles(sheet, columns_in(sheet, columns))
     if not roles.references:
         raise BadInput(
             f"{sheet.path} has no column that is recognised as references. {sheet.listing()} Rename one to "
-            "'references', or name it: references=COLUMN (in Python columns={'references': …})."
+            "'references', or name it: columns={'references': 'COLUMN'}"
         )
     rows = references_by_item(sheet, roles.references)
-    return Side(sheet.path, [" ".join(row) for row in rows], "row", rows)
+    ids = names(sheet, roles.id) if roles.id is not None else None
+    return Side(sheet.path, [" ".join(row) for row in rows], "row", rows, sheet, ids)
 
 
-def _join_references(parts: Sequence[Side], first: Side, *, has_sources: bool) -> list[tuple[str, ...]]:
+def _join_references(
+    parts: Sequence[Side], first: Side, ids: Sequence[str], *, has_sources: bool
+) -> list[tuple[str, ...]]:
     """Return each item's references; a transposed set is recognised if ``first`` contains sources."""
     n = len(first)
     lengths = set(map(len, parts))
@@ -120,6 +134,7 @@ def _join_references(parts: Sequence[Side], first: Side, *, has_sources: bool) -
         )
     for part in parts:
         part.check(first)
+    parts = [part.reorder(ids) for part in parts]
     if is_lines:  # the usual case, without a tuple for each reference
         rows = list(zip(*(part.text for part in parts), strict=True))
     else:
@@ -147,7 +162,10 @@ def _read_names(
         values = read_lines(path)
         Side(label(path), values).check(first)
     if role == "id":
-        check_unique(values, sheet.where if path is None else lambda row: f"{path}:{row + 1}")
+        if path is None:
+            check_unique(values, sheet.where, HINT_LONG)
+        else:
+            check_unique(values, lambda row: f"{path}:{row + 1}")
     return values
 
 
@@ -171,7 +189,7 @@ def read_outputs(
     sources: Sequence[str] = (),
     ids: Sequence[str] | None = None,
     columns: Columns | None = None,
-    may_lack: bool = False,
+    incomplete: Incomplete = "refuse",
 ) -> dict[str, tuple[str, ...]]:
     """Read the outputs of each system: ``PATH`` or ``NAME=PATH``, patterns allowed, ``-`` for standard input.
 
@@ -179,8 +197,8 @@ def read_outputs(
     that in the column's name (``output_NAME``) or to the file's, without suffixes such as .txt.
 
     ``n`` is how many items there must be; ``against`` and ``sources`` describe them in an error; without ``n`` all
-    must be as long as the first. With ``ids``, a table that has an id column is put in their order; an id that it
-    lacks is an error, or an ``ABSENT`` output if systems ``may_lack`` items.
+    must be as long as the first. With ``ids``, a table that has an id column is put in their order. An output that a
+    table lacks is an error, or with ``incomplete`` an empty output ("empty") or ``ABSENT`` ("skip").
     """
     pairs: list[tuple[str, str | Sheet]] = []
     for spec in [specs] if isinstance(specs, (str, os.PathLike, Sheet, tuple)) else specs:
@@ -195,7 +213,7 @@ def read_outputs(
     for name, file in pairs:
         if isinstance(file, Sheet) or table_format(file):
             sheet = file if isinstance(file, Sheet) else read_table(file)
-            systems += _from_table(name, sheet, ids, columns, may_lack=may_lack)
+            systems += _from_table(name, sheet, ids, columns)
         else:
             systems.append(_from_file(name, file, tuple(read_lines(file))))
     if n is None:
@@ -203,7 +221,23 @@ def read_outputs(
     expected: Sequence[str] | int = sources if len(sources) == n and any(sources) else n
     for system in systems:
         check_length(system.file, system.lines, against=against, expected=expected, unit=system.unit)
-    return {name: system.lines for name, system in zip(_distinct_names(systems), systems, strict=True)}
+        if incomplete == "refuse":
+            _check_complete(system, ids)
+    as_empty = incomplete == "empty"
+    by_name = zip(_distinct_names(systems), systems, strict=True)
+    return {name: tuple(map(str, system.lines)) if as_empty else system.lines for name, system in by_name}
+
+
+def _check_complete(system: _System, ids: Sequence[str] | None) -> None:
+    """Raise unless a system has an output for each item."""
+    absent = [item for item, text in enumerate(system.lines) if isinstance(text, Absent)]
+    if absent:
+        item = f"with id {ids[absent[0]]!r}" if ids is not None else f"number {absent[0] + 1}"
+        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+        raise BadInput(
+            f"{system.file}: {system.name} has no output for the item {item}{more}. Add it, or score what is missing "
+            "as empty, or only what there is: incomplete='empty' or incomplete='skip'"
+        )
 
 
 def parse_spec(spec: PathLike) -> list[tuple[str, str]]:
@@ -231,15 +265,13 @@ def _from_file(name: str, path: str, lines: tuple[str, ...] = ()) -> _System:
     return _System(name or stem(path), "" if name else _longer_name(path), label(path), lines)
 
 
-def _from_table(
-    name: str, table: Sheet, ids: Sequence[str] | None, columns: Columns | None, *, may_lack: bool
-) -> list[_System]:
+def _from_table(name: str, table: Sheet, ids: Sequence[str] | None, columns: Columns | None) -> list[_System]:
     output_columns = {role: choice for role, choice in (columns or {}).items() if role.startswith("output")}
-    roles = find_roles(table, columns_in(table, columns) | output_columns)
+    table, roles = arrange(table, columns_in(table, columns) | output_columns)
     require_outputs(table, roles)
     rows: Sequence[int | None] | None = None
     if roles.id is not None and ids is not None:
-        rows = match_ids(table, names(table, roles.id), ids, may_lack=may_lack)
+        rows = match_ids(table, names(table, roles.id), ids)
     path = STDIN if table.path == label(STDIN) else table.path
     systems: list[_System] = []
     for system, lines in outputs_by_system(table, roles.outputs).items():

@@ -5,33 +5,32 @@ Every public function reads its texts with ``read_texts``: lists and mappings of
 (one column per system) or long (a column ``system``). The command line reads files with ``read_inputs``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from plainly.core.errors import BadInput, check_choice
-from plainly.core.evalset import ABSENT, Absent, EvalSet
+from plainly.core.evalset import ABSENT, Absent, EvalSet, is_missing
 from plainly.core.formatting import count_noun, listed
 from plainly.core.result import Note
 from plainly.io.columns import (
     Columns,
     Roles,
+    arrange,
+    check_columns,
     columns_in,
     find_roles,
-    is_missing,
-    listed_columns,
     names,
     references_by_item,
     texts,
-    to_wide,
 )
-from plainly.io.consistency import check_references, match_ids
-from plainly.io.evalsets import Spec, parse_spec, read_evalset, read_outputs
-from plainly.io.files import STDIN
+from plainly.io.consistency import check_references, check_unique, match_ids
+from plainly.io.evalsets import Incomplete, Spec, parse_spec, read_evalset, read_outputs
+from plainly.io.files import STDIN, expand
 from plainly.io.tables import Sheet, columns_of, read_table, table_format
 from plainly.text.languages import detection
 
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from plainly.io.units import Unit
 
 Outputs = Mapping[str, Sequence[str]]
-Incomplete = Literal["refuse", "empty", "skip"]
 _FRAME = "the data frame"
 _DETECTION_SAMPLE = 500  # texts from which a language is detected
 
@@ -118,6 +116,10 @@ def read_texts(
         evalset, data = data, None
     if data is not None and (sources is not None or references is not None):
         raise BadInput("Pass either data that contains the texts, or sources= and references=, not both.")
+    if (ids is not None or groups is not None) and (data is not None or evalset is not None):
+        raise BadInput("ids= and groups= go with sources=; a table has columns for them, and a set its own.")
+    if columns and (data is None or isinstance(data, Texts)):
+        raise BadInput("columns= goes with a table or a data frame; texts in lists have no columns.")
     if isinstance(data, Texts):
         texts = data
     elif data is not None:
@@ -172,26 +174,29 @@ def read_inputs(
         if path in sheets:
             raise BadInput(f"{path} is given twice.")
         if path != STDIN and table_format(path):
-            sheets[path] = _read_wide(path, columns)
+            sheets[path] = read_table(path)
         specs.append((name, sheets.get(path, path)))
     if table is not None:
-        sheets[table] = _read_wide(table, columns)
-    _check_columns(list(sheets.values()), columns)
-    roles = {path: find_roles(sheet, columns_in(sheet, columns)) for path, sheet in sheets.items()}
-    notes = tuple(note for path, sheet in sheets.items() for note in _note_columns(sheet, roles[path], columns))
+        sheets[table] = read_table(table)
+    beside = [read_table(path) for path in (source, *expand(references)) if path and table_format(path)]
+    check_columns([*sheets.values(), *beside], columns)
+    arranged = {path: arrange(sheet, columns_in(sheet, columns)) for path, sheet in sheets.items()}
+    roles = {path: roles for path, (_, roles) in arranged.items()}
+    notes = tuple(note for sheet in sheets.values() for note in _note_columns(sheet, columns))
     origin = table
     if evalset is None and table is None and source is None and not references:
-        origin = next((path for path in sheets if roles[path].source or roles[path].references), None)
+        with_texts = (path for path in sheets if roles[path].source or roles[path].references)
+        origin = next(with_texts, next(iter(sheets), None))
     sheet = sheets[origin] if origin is not None else None
     if evalset is None and (sheet is not None or source is not None or references):
-        choice = columns_in(sheet, columns) if sheet is not None else None
+        choice = {role: name for one in (sheet, *beside) if one for role, name in columns_in(one, columns).items()}
         evalset = read_evalset(table=sheet, source=source, references=references, groups=groups, columns=choice)
     if table is not None and roles[table].outputs:
         specs.insert(0, sheets[table])
     if not specs:
         raise BadInput("No outputs were given. Name at least one file of a system's outputs: plainly score … OUTPUT")
-    if evalset is None:
-        systems = read_outputs(specs, columns=columns)
+    if evalset is None:  # no table: files with one output per line
+        systems = read_outputs(specs)
         return Texts(EvalSet.of(items=len(next(iter(systems.values())))), systems, notes)
     systems = read_outputs(
         specs,
@@ -200,32 +205,24 @@ def read_inputs(
         sources=evalset.sources,
         ids=evalset.ids,
         columns=columns,
-        may_lack=incomplete != "refuse",
+        incomplete=_lacking(incomplete),
     )
-    for path in sheets.keys() - {origin}:
-        _check_same(sheets[path], roles[path], evalset)
+    for path in arranged.keys() - {origin}:
+        _check_same(*arranged[path], evalset)
     return _complete(Texts(evalset, systems, notes), incomplete)
 
 
-def _read_wide(path: str, columns: Columns | None) -> Sheet:
-    sheet = read_table(path)
-    return to_wide(sheet, columns_in(sheet, columns))
+def _lacking(incomplete: Incomplete) -> Incomplete:
+    """Return how outputs are read if ``_complete`` is called on them next: it counts those that are absent."""
+    return "refuse" if incomplete == "refuse" else "skip"
 
 
-def _check_columns(sheets: Sequence[Sheet], columns: Columns | None) -> None:
-    """Raise unless every column that the user chose is in one of the tables."""
-    if columns and not sheets:
-        raise BadInput(f"{listed(list(columns))}: only tables have columns, and none of the files is a table.")
-    for role, choice in (columns or {}).items():
-        if not any(columns_in(sheet, {role: choice}) for sheet in sheets):
-            for name in listed_columns(choice):
-                sheets[-1].column(name)
-
-
-def _note_columns(sheet: Sheet, roles: Roles, columns: Columns | None) -> list[Note]:
+def _note_columns(sheet: Sheet, columns: Columns | None) -> list[Note]:
     """Return a note on columns that were recognised by another name than that of their role."""
     choice = columns_in(sheet, columns)
-    pairs = [("source", roles.source), ("id", roles.id), *(("output", name) for name in roles.outputs.values())]
+    roles = find_roles(sheet, choice)
+    pairs = [("source", roles.source), ("id", roles.id), ("system", roles.system)]
+    pairs += [("output", name) for name in roles.outputs.values()]
     usual = [
         f"{name!r} as {role}"
         for role, name in pairs
@@ -237,7 +234,7 @@ def _note_columns(sheet: Sheet, roles: Roles, columns: Columns | None) -> list[N
 def _check_same(sheet: Sheet, roles: Roles, evalset: EvalSet) -> None:
     """Raise unless the sources and references in a table of outputs are those of the set."""
     own = names(sheet, roles.id) if roles.id is not None else ()
-    rows = match_ids(sheet, own, evalset.ids, may_lack=True) if own else range(len(sheet))
+    rows = match_ids(sheet, own, evalset.ids) if own else range(len(sheet))
     pairs: dict[str, tuple[list[list[str]], list[list[str]]]] = {}
     if roles.source is not None and evalset.has_sources:
         pairs["source"] = [*map(str.split, texts(sheet, roles.source))], [*map(str.split, evalset.sources)]
@@ -269,23 +266,20 @@ def _from_lists(
         raise BadInput("No outputs were given: outputs=[…] or outputs={'A': […], 'B': […]}.")
     systems: Outputs = outputs if isinstance(outputs, Mapping) else {"": outputs}
     systems = {
-        str(name): _strings(lines, f"outputs[{name!r}]" if name else "outputs", incomplete)
+        str(name): _strings(lines, f"outputs[{name!r}]" if name else "outputs", may_lack=incomplete != "refuse")
         for name, lines in systems.items()
     }
-    notes = absence_notes(systems)
     if evalset is not None:
         if sources is not None or references is not None:
             raise BadInput("Pass either an evaluation set or sources= and references=, not both.")
-        return Texts(evalset, systems, notes)
+        return _complete(Texts(evalset, systems), incomplete)
     sources = None if sources is None else _strings(sources, "sources")
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
     if references is not None:
-        _check_list("references", references, "with the references of each item")
         references = check_references(references, n, sources=sources)
-    for name, values in (("ids", ids), ("groups", groups)):
-        if values is not None:
-            _check_list(f"{name}=", values, "with one value for each item")
-    return Texts(EvalSet.of(sources, references=references, groups=groups, ids=ids, items=n), systems, notes)
+    made = EvalSet.of(sources, references=references, groups=groups, ids=ids, items=n)
+    check_unique(made.ids, lambda item: f"ids[{item}]")
+    return _complete(Texts(made, systems), incomplete)
 
 
 def absence_notes(outputs: Outputs, *, as_empty: bool = False) -> tuple[Note, ...]:
@@ -303,6 +297,8 @@ def absence_notes(outputs: Outputs, *, as_empty: bool = False) -> tuple[Note, ..
 
 def sheet_of(data: Any) -> Sheet:
     """Return a frame, a table, a data set or records as a sheet."""
+    if isinstance(data, Sheet):
+        return data
     columns = _columns(data)
     if columns is None:
         raise BadInput(
@@ -316,22 +312,25 @@ def sheet_of(data: Any) -> Sheet:
 
 
 def _check_list(name: str, values: object, content: str) -> None:
-    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
+    if isinstance(values, (str, bytes, Mapping, Set)) or not hasattr(values, "__len__"):
         raise BadInput(f"{name} must be a list {content}, not {type(values).__name__}.")
 
 
-def _strings(values: Any, where: str, incomplete: Incomplete = "refuse") -> Sequence[str]:
+def _strings(values: Any, where: str, *, may_lack: bool = False) -> Sequence[str]:
     """Return a list of texts, or raise an error that names the first item that is not text."""
     _check_list(where, values, "of texts")
     texts = values if isinstance(values, (list, tuple)) else list(values)  # a pandas or polars column, an array
     if set(map(type, texts)) <= {str}:
         return texts
-    if incomplete != "refuse":
-        texts = [(ABSENT if incomplete == "skip" else "") if is_missing(value) else value for value in texts]
+    if may_lack:
+        texts = [ABSENT if is_missing(value) else value for value in texts]
     for item, value in enumerate(texts):
         if not isinstance(value, str):
             content = "nothing (None or NaN)" if is_missing(value) else f"{type(value).__name__} {value!r:.40}"
-            raise BadInput(f'{where}[{item}] is {content}, not text. Write "" where there is no text.')
+            step = 'Write "" where there is no text'
+            if where != "sources" and is_missing(value):
+                step += ", or leave the item out: incomplete='skip'"
+            raise BadInput(f"{where}[{item}] is {content}, not text. {step}.")
     return [text if isinstance(text, Absent) else str(text) for text in texts]  # subclasses of str, such as NumPy's
 
 
@@ -342,13 +341,13 @@ def _from_sheet(
     columns: Columns | None,
     incomplete: Incomplete,
 ) -> Texts:
-    sheet = to_wide(sheet, columns)
-    roles = {role: choice for role, choice in (columns or {}).items() if role != "system"} or None
     if evalset is None:
-        evalset = read_evalset(table=sheet, columns=roles, name="")
+        evalset = read_evalset(table=sheet, columns=columns, name="")
+    else:
+        _check_same(*arrange(sheet, columns), evalset)
     if outputs is not None:
         return read_texts(evalset=evalset, outputs=outputs, incomplete=incomplete)
-    systems = read_outputs(sheet, n=len(evalset), ids=evalset.ids, columns=roles, may_lack=incomplete != "refuse")
+    systems = read_outputs(sheet, n=len(evalset), ids=evalset.ids, columns=columns, incomplete=_lacking(incomplete))
     if list(systems) == [_FRAME]:
         systems = {"": systems[_FRAME]}
     return _complete(Texts(evalset, systems), incomplete)
@@ -380,5 +379,15 @@ def _columns(data: Any) -> dict[str, list[object]] | None:
     if hasattr(data, "get_columns") and hasattr(data, "to_dict"):  # polars
         return dict(data.to_dict(as_series=False))
     if hasattr(data, "columns") and hasattr(data, "to_dict"):  # pandas
-        return {str(name): values for name, values in data.to_dict("list").items()}
+        indices = [name for name in data.index.names if name is not None and name not in data.columns]
+        data = data.reset_index(indices) if indices else data
+        if not data.columns.is_unique:
+            twice = data.columns[data.columns.duplicated()][0]
+            raise BadInput(f"Two columns of the data frame are called {twice!r}. Rename one.")
+        return {str(name): list(map(_plain, values)) for name, values in data.to_dict("list").items()}
     return None
+
+
+def _plain(value: Any) -> Any:
+    """Return a list for an array, which is how pandas reads lists from Parquet."""
+    return value.tolist() if hasattr(value, "tolist") else value

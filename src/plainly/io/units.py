@@ -76,7 +76,7 @@ def _join_texts(texts: Sequence[str]) -> str:
 def _divide(inputs: Texts, unit: str) -> Texts:
     evalset = inputs.evalset
     if not evalset.has_sources:
-        raise BadInput(f"Texts are divided along their sources, and there are none. Give sources for --unit {unit}.")
+        raise BadInput(f"Texts are divided along their sources, and there are none. Give sources= for unit={unit!r}.")
     sources = [sentences_of(text) for text in evalset.sources]
     spans = [_spans(text, sentences, unit) for text, sentences in zip(evalset.sources, sources, strict=True)]
     owners = [item for item, parts in enumerate(spans) for _ in parts]

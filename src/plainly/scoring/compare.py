@@ -94,8 +94,7 @@ def compare(
     if len(evaluation) < 2:
         raise BadInput("A comparison needs at least two systems. Add another file or published system.")
     all_items = evaluation.n
-    if isinstance(evaluation, Evaluation):
-        evaluation = on_shared_items(evaluation)
+    evaluation = on_shared_items(evaluation)
     if evaluation.n < 2:
         raise BadInput("A comparison needs at least two items.")
     if baseline is not None and baseline not in evaluation.systems:

@@ -5,7 +5,7 @@ import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import compress
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -127,16 +127,16 @@ def add_intervals(evaluation: AnyEvaluation) -> AnyEvaluation:
     return dataclasses.replace(evaluation, systems=systems)
 
 
-def on_shared_items(evaluation: Evaluation, *systems: str) -> Evaluation:
+def on_shared_items(evaluation: AnyEvaluation, *systems: str) -> AnyEvaluation:
     """Return the evaluation of these systems (default: all) on the items that every one of them has, with intervals."""
     if systems:
         evaluation = dataclasses.replace(evaluation, systems={system: evaluation.systems[system] for system in systems})
-    shared = evaluation.shared
-    if shared is evaluation:
+    if not isinstance(evaluation, Evaluation) or evaluation.shared is evaluation:
         return evaluation
+    shared = dataclasses.replace(evaluation.shared, advise=evaluation.advise, input_notes=evaluation.input_notes)
     if not shared.n:
         raise BadInput(f"{listed(list(evaluation))} have no item in common. Leave out those that have the fewest.")
-    return add_intervals(dataclasses.replace(shared, advise=evaluation.advise, input_notes=evaluation.input_notes))
+    return cast(AnyEvaluation, add_intervals(shared))
 
 
 def resolve_metrics(

@@ -262,6 +262,12 @@ def _table_roles(names: Sequence[str], path: str, columns: Columns | None, syste
     table = Sheet({name: [] for name in names}, path, [])
     roles = find_roles(table, columns)
     require_outputs(table, roles)
+    if roles.system is not None:
+        raise BadInput(
+            f"{path}: the column {roles.system!r} names systems, and a table with a row for each system and item is "
+            "not read a part at a time. Read it whole (--engine memory; in Python plainly.io.read_table), or rename "
+            "the column if all rows are of one system."
+        )
     if "outputs" in roles.outputs:
         raise BadInput(f"{path}: a column of objects (system → output) is not read a part at a time. Use output_NAME.")
     return replace(roles, outputs={name or system: column for name, column in roles.outputs.items()})
