@@ -30,7 +30,7 @@ def _units(systems: int, items: int) -> tuple[Floats, Floats]:
 
 def by_item(times: int) -> Iterator[Row]:
     """Intervals and stars of correlations over outputs: the systems are these, the items a sample."""
-    for systems, items in ((6, 12), (6, 30), (6, 100), (1, 100)):
+    for systems, items in ((6, 6), (6, 12), (6, 20), (6, 60), (6, 100), (1, 6), (1, 12), (1, 20), (1, 60), (1, 100)):
         rng = np.random.default_rng(systems * 1000 + items)
         effects = rng.normal(scale=0.4, size=(2, systems))
 
@@ -48,21 +48,32 @@ def by_item(times: int) -> Iterator[Row]:
         where = f"{systems} system{'s' * (systems > 1)}, {items} items"
         large = study(20_000, 0.5, rng)
         for kind in correlate.KINDS:
-            few = times if kind != "kendall" else times // 4
             truth = (
                 scipy.stats.kendalltau(*(values[::7] for values in large)).statistic
                 if kind == "kendall"
                 else correlate.correlation(*large, kind=kind)
             )
-            covered = errs = 0
-            for _ in range(few):
+            related, unrelated = (
+                [correlate.correlate(*study(items, rho, rng), kind=kind, groups=names) for _ in range(times)]
+                for rho in (0.5, 0.0)
+            )
+            yield f"{kind} by item, 95 % interval", where, "coverage", 0.95, _coverage(related, truth)
+            errors = [result.p_value < 0.05 for result in unrelated]
+            yield f"{kind} by item, stars", where, "error, no relation", 0.05, float(np.mean(errors))
+        if systems > 1:
+            item = _units(systems, 20_000)[1]
+            truth = correlate.pairwise_accuracy(large[1], large[0], groups=list(map(str, item))).estimate.value
+            accuracies = []
+            for _ in range(times):
                 human, metric = study(items, 0.5, rng)
-                estimate = correlate.correlate(metric, human, kind=kind, groups=names, sampling=DRAWN).estimate
-                covered += estimate.low <= truth <= estimate.high
-                human, metric = study(items, 0.0, rng)
-                errs += correlate.correlate(metric, human, kind=kind, groups=names, sampling=DRAWN).p < 0.05
-            yield f"{kind} by item, 95 % interval", where, "coverage", 0.95, covered / few
-            yield f"{kind} by item, stars", where, "error, no relation", 0.05, errs / few
+                accuracies.append(correlate.pairwise_accuracy(metric, human, groups=names))
+            yield "accuracy by item, 95 % interval", where, "coverage", 0.95, _coverage(accuracies, truth)
+
+
+def _coverage(results: list[correlate.Correlation] | list[correlate.Accuracy], truth: float) -> float:
+    """Return the share of the printed intervals that contain the truth."""
+    estimates = [result.estimate for result in results if not np.isnan(result.estimate.low)]
+    return float(np.mean([estimate.low <= truth <= estimate.high for estimate in estimates]))
 
 
 def by_system(times: int) -> Iterator[Row]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate, zip_longest
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from plainly import data
 from plainly.core.errors import BadInput, UnknownName
@@ -194,11 +194,8 @@ def iterate_ratings(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[in
         dimensions = _texts(table, roles["dimension"]) if "dimension" in roles else dimensions
     keys: set[tuple[str, str, str, str]] = set()
     for column, (dimension, rater) in columns.items():
-        for row, cell in enumerate(table.column(column)):
-            if not _is_missing(cell) and not _is_number(cell):
-                where = f"{table.where(row)}, column {column!r}"
-                raise BadInput(f"{where}: {cell!r} is not a number. Leave the cell empty if there is no rating.")
-            value = math.nan if _is_missing(cell) else float(cell)
+        for row in range(len(table)):
+            value = _number(table, row, column)
             key = (systems[row], items[row], raters[row] if raters else rater, dimension or dimensions[row])
             if key in keys:
                 raise BadInput(
@@ -208,6 +205,49 @@ def iterate_ratings(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[in
                 )
             keys.add(key)
             yield row, Rating(*key, value)
+
+
+class ScoreTable(NamedTuple):
+    """A table of metric scores: the row of each system and item, and every column of numbers under its own name."""
+
+    rows: dict[tuple[str, str], int]
+    columns: dict[str, list[float]]
+    remarks: tuple[Note, ...]  # on columns without numbers
+
+
+def read_score_table(path: str | Path) -> ScoreTable:
+    """Read scores of outputs; columns of texts and groups are no scores."""
+    table = read_rating_table(path)
+    roles = find_roles(table)
+    others = {roles[role] for role in ("system", "item", "source", "output", "type") if role in roles} | {"group"}
+    rows: dict[tuple[str, str], int] = {}
+    for row, (system, item) in enumerate(zip(_systems(table, roles), _texts(table, roles["item"]), strict=True)):
+        if (first := rows.setdefault((system, item), row)) != row:
+            raise BadInput(
+                f"{table.where(row)}: item {item!r} of {system!r} has scores already, in {table.where(first)}. Keep "
+                "one of the rows."
+            )
+    scores, without = {}, []
+    for name in table.columns:
+        if name in others or name.strip().casefold().startswith("reference"):
+            continue
+        if any(map(_is_number, table.column(name))):
+            scores[name] = [_number(table, row, name) for row in range(len(table))]
+        else:
+            without.append(repr(name))
+    notes = [Note(f"{table.path}: no scores, because there are no numbers, in {listed(without)}.")] if without else []
+    return ScoreTable(rows, scores, tuple(notes))
+
+
+def _number(table: Sheet, row: int, column: str) -> float:
+    """Return a cell as a number, NaN if it is missing; raise if it is anything else."""
+    cell = table.column(column)[row]
+    if _is_missing(cell):
+        return math.nan
+    if not _is_number(cell):
+        where = f"{table.where(row)}, column {column!r}"
+        raise BadInput(f"{where}: {cell!r} is not a number. Leave the cell empty if there is none.")
+    return float(cell)
 
 
 def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Sheet:

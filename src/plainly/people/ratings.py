@@ -19,7 +19,7 @@ from plainly.stats.resample import Floats, ratio
 Ints = npt.NDArray[np.int64]
 Scale = tuple[float, float]
 
-# With at least this many items, intervals that resample items cover about as often as their level.
+# With at least this many items, intervals of agreement cover about as often as their level.
 FEW_ITEMS = 200
 # Common scales, narrowest first: the guess is the first that contains all ratings.
 SCALES: tuple[Scale, ...] = ((-2, 2), (1, 3), (1, 5), (0, 10), (0, 100))
@@ -191,13 +191,13 @@ class Judgements:
         }
 
     def few_items(self) -> list[Note]:
-        """Warn if there are so few items that intervals over them are too narrow: see docs/statistics.md."""
+        """Warn if there are so few items that intervals of agreement are too narrow: see docs/statistics.md."""
         if len(self.items) >= FEW_ITEMS:
             return []
         message = (
-            f"Only {len(self.items)} items were rated. Intervals over so few items are too narrow and p-values too "
-            "small: in simulations, 95 % intervals cover in 88 to 94 % of cases with 12 items, 91 to 94 % with 30, and "
-            "92 to 95 % with 100."
+            f"Only {len(self.items)} items were rated. Intervals of agreement over so few items are too narrow: in "
+            "simulations, 95 % intervals cover in 88 to 91 % of cases with 12 items, 91 to 92 % with 30, and 93 to "
+            "94 % with 100."
         )
         return [Note(message, "warning", "few-items")]
 
