@@ -16,7 +16,6 @@ from plainly.cli import main
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
 from plainly.core.sampling import Sampling
-from plainly.core.tables import jsonable
 from plainly.people import Judgements, Ratings, load
 from plainly.people.correlations import (
     FEWEST_SYSTEMS,
@@ -503,7 +502,7 @@ def test_from_python_a_result_shows_itself(tmp_path: Path) -> None:
     assert "Krippendorff's alpha, ordinal" in repr(result)
     assert "<table>" in result._repr_html_()
     alone = agreement(pandas.read_csv(path), sampling=Sampling(resamples=30))
-    assert jsonable(alone.json()["agreement"]) == jsonable(payload["agreement"])
+    assert alone.json()["agreement"] == payload["agreement"]
     assert alone["meaning"].raters == 3
     with pytest.raises(BadInput, match="unit="):
         meta(path, metrics=["fkgl"], unit="item")  # type: ignore[arg-type]

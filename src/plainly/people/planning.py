@@ -530,8 +530,8 @@ class StudyPlan(Result):
         )
         if np.isnan(self.components.within):
             design = (
-                "The pilot has one rating (or a mean) per output, so how much raters differ is unknown: all numbers are "
-                "for studies whose ratings are like the pilot's, whatever the number of raters."
+                "The pilot has one rating (or a mean) per output, so how much raters differ is unknown: all numbers "
+                "are for studies whose ratings are like the pilot's, whatever the number of raters."
             )
         else:
             design = f"All numbers are for a study like the pilot, with {self.design}"

@@ -266,6 +266,18 @@ def guess_scale(values: Floats) -> Scale | None:
     return next((scale for scale in SCALES if ratings.min() >= scale[0] and ratings.max() <= scale[1]), None)
 
 
+def evident_scale(values: Sequence[float]) -> Scale | None:
+    """Return the common scale that nearly all ratings are on, if the others lie further off than the scale is wide."""
+    ratings = np.array(values)
+    for low, high in SCALES:
+        inside = (ratings >= low) & (ratings <= high)
+        far = (ratings < 2 * low - high) | (ratings > 2 * high - low)
+        # One, or one in fifty, is a slip of the keyboard; more may be another scale.
+        if inside.sum() >= 10 and (inside | far).all() and 1 <= far.sum() <= max(1, inside.sum() / 50):
+            return guess_scale(ratings[inside])
+    return None
+
+
 def _mean(values: Floats, *, axis: int) -> Floats:
     mean = ratio(np.nansum(values, axis=axis), np.sum(~np.isnan(values), axis=axis))
     # Equal means must be equal despite rounding errors, or ranks would order noise.
