@@ -106,7 +106,7 @@ def by_system(times: int) -> Iterator[Row]:
 
 def between_metrics(times: int) -> Iterator[Row]:
     """Tests of two metrics that agree equally well with people."""
-    for systems, items in ((6, 30), (6, 100), (10, 70)):
+    for systems, items in ((6, 20), (6, 60), (6, 100), (10, 70)):
         rng = np.random.default_rng(systems + items)
         item = _units(systems, items)[1]
         errs = np.zeros(2)
