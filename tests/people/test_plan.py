@@ -173,8 +173,8 @@ def test_promised_power_is_that_of_the_stated_design(pilots: str, study: str) ->
         size = sentences_needed(parts, 0.6, raters=raters)
         assert size is not None
         means = rated_by(study, items=size * 3000, raters=raters, rng=rng).mean(axis=2).reshape(2, 3000, size)
-        found = np.mean(scipy.stats.ttest_rel(*means, axis=1).pvalue < 0.01)
-        assert found == pytest.approx(0.8, abs=0.035)
+        rate = np.mean(scipy.stats.ttest_rel(*means, axis=1).pvalue < 0.01)
+        assert rate == pytest.approx(0.8, abs=0.035)
         if study == pilots:
             shifted = values.copy()
             shifted[1] += 0.6 - np.nanmean(values[1]) + np.nanmean(values[0])

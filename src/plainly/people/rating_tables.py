@@ -240,7 +240,7 @@ class ScoreTable(NamedTuple):
 
 
 def read_score_table(path: str | Path) -> ScoreTable:
-    """Read scores of outputs; columns of texts and groups are no scores."""
+    """Read scores of outputs; columns of texts and groups are left out."""
     table = read_rating_table(path)
     roles = find_roles(table)
     others = {roles[role] for role in ("system", "item", "source", "output", "type") if role in roles} | {"group"}
