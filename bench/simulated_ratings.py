@@ -16,6 +16,7 @@ from plainly.people.planning import (
     estimate_components,
     find_detectable_difference,
     resample_study,
+    sentences_needed,
 )
 from plainly.stats import agreement, correlate
 
@@ -30,7 +31,7 @@ def _units(systems: int, items: int) -> tuple[Floats, Floats]:
 
 def by_item(times: int) -> Iterator[Row]:
     """Intervals and stars of correlations over outputs: the systems are these, the items a sample."""
-    for systems, items in ((6, 12), (6, 30), (6, 100), (1, 100)):
+    for systems, items in ((6, 6), (6, 12), (6, 20), (6, 60), (6, 100), (1, 6), (1, 12), (1, 20), (1, 60), (1, 100)):
         rng = np.random.default_rng(systems * 1000 + items)
         effects = rng.normal(scale=0.4, size=(2, systems))
 
@@ -48,21 +49,32 @@ def by_item(times: int) -> Iterator[Row]:
         where = f"{systems} system{'s' * (systems > 1)}, {items} items"
         large = study(20_000, 0.5, rng)
         for kind in correlate.KINDS:
-            few = times if kind != "kendall" else times // 4
             truth = (
                 scipy.stats.kendalltau(*(values[::7] for values in large)).statistic
                 if kind == "kendall"
                 else correlate.correlation(*large, kind=kind)
             )
-            covered = errs = 0
-            for _ in range(few):
+            related, unrelated = (
+                [correlate.correlate(*study(items, rho, rng), kind=kind, groups=names) for _ in range(times)]
+                for rho in (0.5, 0.0)
+            )
+            yield f"{kind} by item, 95 % interval", where, "coverage", 0.95, _coverage(related, truth)
+            errors = [result.p_value < 0.05 for result in unrelated]
+            yield f"{kind} by item, stars", where, "error, no relation", 0.05, float(np.mean(errors))
+        if systems > 1:
+            item = _units(systems, 20_000)[1]
+            truth = correlate.pairwise_accuracy(large[1], large[0], groups=list(map(str, item))).estimate.value
+            accuracies = []
+            for _ in range(times):
                 human, metric = study(items, 0.5, rng)
-                estimate = correlate.correlate(metric, human, kind=kind, groups=names, sampling=DRAWN).estimate
-                covered += estimate.low <= truth <= estimate.high
-                human, metric = study(items, 0.0, rng)
-                errs += correlate.correlate(metric, human, kind=kind, groups=names, sampling=DRAWN).p < 0.05
-            yield f"{kind} by item, 95 % interval", where, "coverage", 0.95, covered / few
-            yield f"{kind} by item, stars", where, "error, no relation", 0.05, errs / few
+                accuracies.append(correlate.pairwise_accuracy(metric, human, groups=names))
+            yield "accuracy by item, 95 % interval", where, "coverage", 0.95, _coverage(accuracies, truth)
+
+
+def _coverage(results: list[correlate.Correlation] | list[correlate.Accuracy], truth: float) -> float:
+    """Return the share of the printed intervals that contain the truth."""
+    estimates = [result.estimate for result in results if not np.isnan(result.estimate.low)]
+    return float(np.mean([estimate.low <= truth <= estimate.high for estimate in estimates]))
 
 
 def by_system(times: int) -> Iterator[Row]:
@@ -94,7 +106,7 @@ def by_system(times: int) -> Iterator[Row]:
 
 def between_metrics(times: int) -> Iterator[Row]:
     """Tests of two metrics that agree equally well with people."""
-    for systems, items in ((6, 30), (6, 100), (10, 70)):
+    for systems, items in ((6, 20), (6, 60), (6, 100), (10, 70)):
         rng = np.random.default_rng(systems + items)
         item = _units(systems, items)[1]
         errs = np.zeros(2)
@@ -150,47 +162,66 @@ def agreements(times: int) -> Iterator[Row]:
             yield f"{name}, 95 % interval", where, "coverage", 0.95, count / times
 
 
+def _rated(
+    sentences: int, raters: int, effect: float, many: int, rng: np.random.Generator, *, paired: bool, same: bool
+) -> Floats:
+    """Ratings of two systems, (studies, systems, sentences, raters), by the same raters for both systems or by others.
+
+    Raters differ by 0.7 in strictness, by 0.5 in how they take a sentence, and by 0.9 otherwise.
+    """
+    shared = rng.normal(size=(many, 1, sentences)) if paired else 0.0
+    truth = np.array([0, effect])[:, None] + shared + rng.normal(size=(many, 2, sentences)) * 0.5
+    rater = rng.normal(size=(many, 1 if same else 2, sentences, raters)) * np.hypot(0.7, 0.5)
+    return truth[..., None] + rater + rng.normal(size=(many, 2, sentences, raters)) * 0.9
+
+
+def _detection_rate(
+    sentences: int, raters: int, effect: float, times: int, rng: np.random.Generator, *, paired: bool, same: bool
+) -> float:
+    """Return the share of new studies that find a true difference."""
+    means = _rated(sentences, raters, effect, times, rng, paired=paired, same=same).mean(axis=3)
+    tested = (
+        scipy.stats.ttest_rel(means[:, 0], means[:, 1], axis=1)
+        if paired
+        else scipy.stats.ttest_ind(means[:, 0], means[:, 1], axis=1, equal_var=False)
+    )
+    return float(np.mean(tested.pvalue < 0.01))
+
+
 def plans(times: int) -> Iterator[Row]:
     """What a plan promises: power by the formula and by drawn studies, against new studies; detectable differences."""
-    for test in ("paired", "welch"):
-        rng = np.random.default_rng(len(test))
-
-        def study(
-            sentences: int, raters: int, effect: float, many: int, rng: np.random.Generator, test: str = test
-        ) -> Floats:
-            shared = rng.normal(size=(many, 1, sentences)) if test == "paired" else 0.0
-            truth = np.array([0, effect])[:, None] + shared + rng.normal(size=(many, 2, sentences)) * 0.5
-            return truth[..., None] + rng.normal(size=(many, 2, sentences, raters)) * 1.2
-
-        def detection_rate(
-            sentences: int, raters: int, effect: float, rng: np.random.Generator, test: str = test
-        ) -> float:
-            means = study(sentences, raters, effect, 8 * times, rng).mean(axis=3)
-            tested = (
-                scipy.stats.ttest_rel(means[:, 0], means[:, 1], axis=1)
-                if test == "paired"
-                else scipy.stats.ttest_ind(means[:, 0], means[:, 1], axis=1, equal_var=False)
-            )
-            return float(np.mean(tested.pvalue < 0.01))
-
+    for paired, same in ((True, True), (True, False), (False, False)):
+        test = "paired" if paired else "welch"
+        rng = np.random.default_rng(len(test) + same)
+        raters_of_pilots = [f"{system}{name}" for system in "AB" for name in "xyz"]
         pilots = []
-        for values in study(1000, 3, 0.9, 100, rng):
+        for values in _rated(1000, 3, 0.9, 100, rng, paired=paired, same=same):
             values[1] += 0.9 - (values[1].mean() - values[0].mean())  # a pilot whose own difference is the true one
-            rated = Ratings("s", ("A", "B"), tuple(map(str, range(1000))), tuple("xyz"), values)
+            if not same:  # raters of one system are not those of the other
+                values = np.stack([np.pad(values[0], ((0, 0), (0, 3)), constant_values=np.nan),
+                                   np.pad(values[1], ((0, 0), (3, 0)), constant_values=np.nan)])  # fmt: skip
+            names = tuple("xyz") if same else tuple(raters_of_pilots)
+            rated = Ratings("s", ("A", "B"), tuple(map(str, range(1000))), names, values)
             pilots.append(Pilot.of(rated, test=test))  # type: ignore[arg-type]
         parts = [estimate_components(pilot) for pilot in pilots]
-        for raters, sentences in ((1, 48), (2, 24), (3, 16)):
-            truth = detection_rate(sentences, raters, 0.9, rng)
-            where = f"{test}, {sentences} sentences, {raters} raters"
-            by_formula = [compute_power(part, 0.9, sentences=sentences, raters=raters) for part in parts]
-            yield "plan's power, by formula", where, "power", float(np.mean(by_formula)), truth
-            sampling = Sampling(resamples=100)
-            size = {"sentences": 48 // raters, "raters": raters}
-            drawn = [resample_study(pilot, **size, sampling=sampling, rng=rng).power for pilot in pilots]
-            yield "plan's power, drawn studies", where, "power", float(np.mean(drawn)), truth
-        for sentences in (15, 60):
-            powers = [
-                detection_rate(sentences, 1, find_detectable_difference(part, sentences=sentences), rng)
-                for part in parts[:4]
-            ]
-            yield "plan's detectable difference", f"{test}, {sentences} sentences", "power", 0.8, float(np.mean(powers))
+        designs = {same: parts} if not same else {True: parts, False: [part.with_new_raters for part in parts]}
+        for is_same, components in designs.items():
+            detection_rate = partial(_detection_rate, times=8 * times, rng=rng, paired=paired, same=is_same)
+            design = f"{test}, {'same' if is_same else 'new'} raters{', pilot with the same' * (same and not is_same)}"
+            for raters, sentences in ((1, 48), (2, 24), (3, 16)):
+                truth = detection_rate(sentences, raters, 0.9)
+                where = f"{design}, {sentences} sentences × {raters}"
+                by_formula = [compute_power(part, 0.9, sentences=sentences, raters=raters) for part in components]
+                yield "plan's power, by formula", where, "power", float(np.mean(by_formula)), truth
+                if is_same == same:
+                    sampling = Sampling(resamples=100)
+                    size = {"sentences": sentences, "raters": raters}
+                    drawn = [resample_study(pilot, **size, sampling=sampling, rng=rng).power for pilot in pilots]
+                    yield "plan's power, drawn studies", where, "power", float(np.mean(drawn)), truth
+            for raters in (1, 3):
+                needed = sentences_needed(components[0], 0.6, raters=raters)
+                where = f"{design}, {needed} sentences × {raters}"
+                yield "plan's sentences needed", where, "power", 0.8, detection_rate(needed or 2, raters, 0.6)
+            differences = [find_detectable_difference(part, sentences=15) for part in components[:4]]
+            powers = [detection_rate(15, 1, difference) for difference in differences]
+            yield "plan's detectable difference", f"{design}, 15 sentences × 1", "power", 0.8, float(np.mean(powers))

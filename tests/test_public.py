@@ -17,7 +17,6 @@ from plainly.cli import commands
 from plainly.cli.show import FORMATS, show
 from plainly.core import tables
 from plainly.core.result import Result
-from plainly.core.tables import jsonable
 
 # Commands whose public function has another name, or is in another package.
 ELSEWHERE = {
@@ -96,7 +95,7 @@ def test_every_result_shows_itself(name: str, capsys: pytest.CaptureFixture[str]
     assert all(isinstance(record, dict) for record in records)
     payload = result.json()
     assert payload["schema"].startswith("plainly.")
-    json.dumps(jsonable(payload), allow_nan=False)
+    json.dumps(payload, allow_nan=False)
     for table in result.tables():
         assert all(len(row) == len(table.header) for row in table.rows)
         assert tables.plain(table) in repr(result)

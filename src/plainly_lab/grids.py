@@ -26,7 +26,6 @@ from plainly.core.formatting import number
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.settings import Settings, convert_settings, read_settings
-from plainly.core.tables import jsonable
 from plainly.io import read_evalset, read_outputs
 from plainly.scoring.evaluate import Evaluation, Scores, evaluate
 from plainly.scoring.score_file import open_saved, save
@@ -355,7 +354,7 @@ def grid(
         save(str(saved[name]), Evaluation(evalset, systems))
         remarks += data.diagnose(evalset, {}, config.metrics, quick=True, only=("metric-language",))
     result = GridResult(config, scores, saved, tuple(remarks))
-    write_whole(config.out / "grid.json", json.dumps(jsonable(result.json()), ensure_ascii=False, indent=2))
+    write_whole(config.out / "grid.json", json.dumps(result.json(), ensure_ascii=False, indent=2))
     return result
 
 

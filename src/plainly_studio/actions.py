@@ -77,9 +77,13 @@ def create(
     outputs: Sequence[str] | None = None,
     items: int | None = None,
     overlap: int | None = None,
+    public_url: str = LOCAL_URL,
     progress: Progress = no_progress,
 ) -> NewProject:
-    """Create a project's database, and its file from the options where there is none yet."""
+    """Create a project's database, and its file from the options where there is none yet.
+
+    The owner's link begins with ``public_url``.
+    """
     path = Path(file)
     settings: dict[str, dict[str, Any]] = {
         "project": {"task": task, "protocol": protocol},
@@ -89,17 +93,22 @@ def create(
     wrote = write_project(path, settings, demo=demo)
     with _new_database(path, database, wrote_file=wrote) as store:
         project = creation.create(store, read_project(path), directory=path.parent, demo=demo, progress=progress)
-    return replace(project, file=str(path), wrote_file=wrote)
+    return replace(project, file=str(path), wrote_file=wrote, url=public_url)
 
 
 def import_set(
-    file: PathLike, name: str, *, database: str | None = None, progress: Progress = no_progress
+    file: PathLike,
+    name: str,
+    *,
+    database: str | None = None,
+    public_url: str = LOCAL_URL,
+    progress: Progress = no_progress,
 ) -> NewProject:
     """Create a project from a public set of ratings or annotations, or from a table of ratings."""
     path = Path(file)
     with _new_database(path, database) as store:
         project = creation.import_set(store, name, progress=progress)
-    return replace(project, file=str(path))
+    return replace(project, file=str(path), url=public_url)
 
 
 def serve(
@@ -127,6 +136,8 @@ def serve(
 
     def announce(url: str) -> None:
         ready(f"Serving {name} on {public_url or url} (Ctrl-C ends)")
+        if (here := (public_url or url).rstrip("/")) != LOCAL_URL:
+            ready(f"Links work as {here}/join/…; replace the beginning of those that name another address.")
 
     app.serve(studio, host=host, port=port, expose=expose, ready=announce)
 

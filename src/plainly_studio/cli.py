@@ -56,7 +56,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     invite.add_argument("--label", default="", help="a note for yourself; never exported")
     invite.add_argument("--once", action="store_true", help="a personal link that works only once")
     invite.add_argument("-n", dest="count", type=number("-n"), default=1, metavar="N", help="how many links")
-    invite.add_argument("--public-url", default="http://127.0.0.1:8000", metavar="URL", help="where people reach it")
 
     export = action("export", "write the data collected so far")
     lists = "people.csv, prolific-approve.csv, prolific-reject.csv, mturk.csv"
@@ -67,6 +66,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     load = action("import", "create a project from a public set, or from a table of ratings", formats=True)
     load.add_argument("name", metavar="NAME", help="asset/ratings, assetann/annotations, simplicity-da/ratings …")
+    for linking in (create, invite, load):
+        linking.add_argument("--public-url", metavar="URL", help="what links begin with (default: local, port 8000)")
 
     action("status", "show progress, agreement and conspicuous raters", formats=True)
     backup = action("backup", "copy a SQLite project while it runs")

@@ -11,6 +11,7 @@ import itertools
 import json
 import random
 import time
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -33,7 +34,7 @@ from plainly_studio import people, schema, tasks
 from plainly_studio.assignments import fingerprint
 from plainly_studio.exports import COLUMNS, SCALE_COLUMNS, StudyAnswer
 from plainly_studio.project import Project, TaskName, change_path, parse_project
-from plainly_studio.store import UNSTORABLE, Store, create_tables, hide_password, log_event, store_fact
+from plainly_studio.store import UNSTORABLE, Refusal, Store, create_tables, hide_password, log_event, store_fact
 
 SCHEMA = "plainly.studio/1"
 LOCAL_URL = "http://127.0.0.1:8000"
@@ -51,9 +52,12 @@ class NewProject(Result):
     answers: int = 0
     file: str = ""
     wrote_file: bool = False
+    url: str = LOCAL_URL
+    remark: str = ""
 
     def records(self) -> list[Record]:
-        return [{name: value for name, value in asdict(self).items() if name not in ("file", "wrote_file")}]
+        others = ("file", "wrote_file", "url", "remark")
+        return [{name: value for name, value in asdict(self).items() if name not in others}]
 
     def json(self) -> Record:
         return {"schema": SCHEMA, **self.records()[0]}
@@ -66,9 +70,16 @@ class NewProject(Result):
             "This is your owner link. It is shown only now, and works until you revoke it.",
             *([f"Wrote {self.file}."] if self.wrote_file else []),
             f"{self.project}: {self.items} items, {self.raters} raters, {self.answers} answers.",
-            f"The database is {self.database}. Next: plainly studio serve {self.file}",
+            *([self.remark] if self.remark else []),
+            f"The database is {self.database}. Next: plainly studio serve {self.file}{self._port()}",
         ]
-        return [Note(f"{LOCAL_URL}{self.owner_path}", "claim"), *map(Note, sentences)]
+        return [Note(f"{self.url.rstrip('/')}{self.owner_path}", "claim"), *map(Note, sentences)]
+
+    def _port(self) -> str:
+        """Return the option that serves the project where the link points, if that is another port of this machine."""
+        machine, _, port = self.url.rstrip("/").rpartition(":")
+        is_local = LOCAL_URL.startswith(machine) and port.isdigit()
+        return f" --port {port}" if is_local and self.url.rstrip("/") != LOCAL_URL else ""
 
 
 def create(
@@ -234,6 +245,7 @@ class PastStudy:
     answers: list[StudyAnswer] = field(default_factory=list)
     excluded: dict[str, str] = field(default_factory=dict)  # rater → reason
     decisions: list[tuple[int, dict[str, Any], float]] = field(default_factory=list)
+    remark: str = ""  # on what was left out
     _positions: dict[Hashable, int] = field(default_factory=dict)
     _by_rater: dict[tuple[int, str], StudyAnswer] = field(default_factory=dict)
 
@@ -261,11 +273,15 @@ class PastStudy:
 
 def import_set(store: Store, name: str, *, progress: Progress = no_progress) -> NewProject:
     """Make a project of a named set, or of any table of ratings that ``plainly meta`` reads."""
-    project, study = _read_past_study(name, progress)
+    try:
+        project, study = _read_past_study(name, progress)
+    except Refusal as fault:
+        raise BadInput(f"{name} cannot be imported: {fault.message}") from fault
     create_tables(store)
     owner_path = store.write_now(lambda connection: _store_past_study(connection, project, study, name))
     raters = {answer.rater for answer in study.answers}
-    return NewProject(name, hide_password(store.url), owner_path, len(study.items), len(raters), len(study.answers))
+    counts = (len(study.items), len(raters), len(study.answers))
+    return NewProject(name, hide_password(store.url), owner_path, *counts, remark=study.remark)
 
 
 def _read_past_study(name: str, progress: Progress) -> tuple[Project, PastStudy]:
@@ -283,14 +299,23 @@ def _read_past_study(name: str, progress: Progress) -> tuple[Project, PastStudy]
 
 def _read_annotations(name: str) -> tuple[Project, PastStudy]:
     from plainly.typology import formats
+    from plainly.typology.vocabulary import is_operation
 
-    study, rater = PastStudy(), name.partition("/")[0]
+    study, rater, others = PastStudy(), name.partition("/")[0], Counter[str]()
     for at, pair in enumerate(formats.load(name)):
         outputs = [(pair.part or "output", pair.output)]
         study.add_item(at, pair.source, outputs, name=pair.id, tokens="spaces")
         lengths = {"source": len(pair.source_tokens), "output": len(pair.output_tokens)}
-        marks = [{"source": group.source, "output": group.output, "labels": [group.label]} for group in pair.groups]
+        others.update(group.label for group in pair.groups if not is_operation(group.label))
+        marks = [
+            {"source": group.source, "output": group.output, "labels": [group.label]}
+            for group in pair.groups
+            if is_operation(group.label)
+        ]
         study.answers.append(StudyAnswer(at, rater, {"groups": tasks.check_groups(marks, lengths, lenient=True)}))
+    if others:
+        labels = ", ".join(f"{count} {label!r}" for label, count in others.items())
+        study.remark = f"Left out, because these labels are not in the typology: {labels}."
     return parse_project({"name": name, "task": "operations", "data": {"tokens": "spaces"}}), study
 
 

@@ -6,14 +6,17 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 import plainly
 from conftest import opendocument
 from plainly import people
 from plainly.core.errors import BadInput, UnknownName
+from plainly.core.result import Note
 from plainly.core.sampling import Sampling
 from plainly.people import Judgements, Ratings, read_ratings
 from plainly.people.rating_tables import MISSING, READERS
@@ -310,3 +313,35 @@ def test_every_card_of_ratings_by_system_and_item_can_be_read(mirror: Path) -> N
         result = people.load(name)
         assert result.dimensions
         assert all(np.isfinite(result[dimension].system_means).all() for dimension in result), name
+
+
+def test_a_missing_value_of_pandas_is_a_missing_rating() -> None:
+    records = [
+        {"system": "A", "item": item, "rater": "x", "simplicity": item, "comment": pandas.NA} for item in range(3)
+    ]
+    records[1]["simplicity"] = pandas.NA
+    for data in (records, pandas.DataFrame(records), {name: [row[name] for row in records] for name in records[0]}):
+        np.testing.assert_array_equal(read_ratings(data)["simplicity"].values[0, :, 0], [0, np.nan, 2])
+
+
+@pytest.mark.parametrize("scale", [(1, 5), (0, 10)])
+def test_a_rating_far_off_an_evident_scale_is_warned_of_and_one_off_a_stated_scale_is_refused(
+    scale: tuple[int, int], tmp_path: Path
+) -> None:
+    low, high = scale
+    rows = [f"A,{item},{rater},{low + item % (high - low + 1)}" for item in range(12) for rater in "xy"]
+    path = tmp_path / "ratings.csv"
+
+    def warnings(*more: str, **options: Any) -> list[Note]:
+        path.write_text("\n".join(["system,item,rater,simplicity", *rows, *more]))
+        return [note for note in read_ratings(path, **options).remarks if note.kind == "warning"]
+
+    assert not warnings()
+    (warning,) = warnings("A,99,x,55")
+    assert (warning.code, warning.where, warning.ids) == ("outside-scale", "simplicity", ("99",))
+    assert "ratings.csv:26: 55" in warning.message
+    assert f"{low}..{high}" in warning.message
+    assert not warnings("A,99,x,55", scale=(0, 100)), "the scale that is right"
+    with pytest.raises(BadInput, match=r"ratings.csv:26: 55 .*outside the scale"):
+        warnings("A,99,x,55", scale=scale)
+    assert not warnings(*(f"A,{item},x,{item}" for item in range(30, 60))), "another scale"

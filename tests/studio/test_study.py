@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import subprocess
 import sys
@@ -86,7 +85,7 @@ def test_meta_and_plan_take_a_study_while_it_is_open(make: Make, capsys: Any) ->
     for row in reply["agreement"]:
         (alpha,) = (c["value"] for c in row["coefficients"] if c["name"] == "Krippendorff's alpha, ordinal")
         expected = alphas[row["dimension"]]
-        assert alpha is None if math.isnan(expected) else alpha == pytest.approx(expected, abs=1e-9)
+        assert alpha == (None if expected is None else pytest.approx(expected, abs=1e-9))
     assert [row["rater"] for row in figures["raters"] if row["reasons"]] == [names[5]]
     assert "grammaticality, meaning, simplicity: rates against the others" in next(
         row["reasons"][0] for row in figures["raters"] if row["reasons"]
@@ -157,6 +156,13 @@ def test_only_ratings_by_people_become_a_project_and_a_failed_one_leaves_nothing
     np.testing.assert_array_equal(ratings["simplicity"].values, [[[2, -1], [0, np.nan]]])
 
 
+@pytest.mark.mirror
+def test_labels_outside_the_typology_are_left_out_and_counted(mirror: Path, tmp_path: Path) -> None:
+    project = plainly_studio.import_set(tmp_path / "gold.toml", "assetann/gold")
+    assert (project.items, project.answers) == (50, 50)
+    assert "1 'literal'" in " ".join(note.message for note in project.notes())
+
+
 def test_results_show_themselves(make: Make, tmp_path: Path, capsys: Any) -> None:
     project = plainly_studio.create(tmp_path / "demo.toml", demo=True, task="ranking", overlap=3)
     assert project.json() | {"owner_path": ""} == {
@@ -169,6 +175,9 @@ def test_results_show_themselves(make: Make, tmp_path: Path, capsys: Any) -> Non
         "answers": 0,
     }
     assert "http://127.0.0.1:8000/join/" in repr(project)
+    elsewhere = plainly_studio.create(tmp_path / "port.toml", demo=True, public_url="http://127.0.0.1:8123")
+    assert f"http://127.0.0.1:8123{elsewhere.owner_path}" in repr(elsewhere)
+    assert elsewhere.notes()[-1].message.endswith("port.toml --port 8123")
     invitations = plainly_studio.invite(tmp_path / "demo.toml", count=2, public_url="https://rate.example.org/")
     assert [record["link"] for record in invitations.records()] == invitations.json()["links"]
     assert all(link.startswith("https://rate.example.org/join/") for link in invitations.links)

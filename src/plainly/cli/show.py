@@ -88,7 +88,7 @@ def show(result: Result, form: str | None = None) -> int:
     # A warning that makes a number meaningless is printed before the number.
     print_warnings([warning for warning in warnings if warning.severity == "error"])
     if form == "json":  # undefined is null
-        print(json.dumps(tables.jsonable(result.json()), ensure_ascii=False, indent=2, allow_nan=False))
+        print(json.dumps(result.json(), ensure_ascii=False, indent=2, allow_nan=False))
     elif form in ("csv", "long"):
         records = tables.wide(result.records()) if form == "csv" else result.records()
         names = list(dict.fromkeys(name for record in records for name in record))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from plainly.core.errors import require_package
@@ -65,6 +66,19 @@ class Result(Protocol):
     ``records``: flat rows, for frames and long CSV. ``json``: a versioned schema. ``tables``: grids for a terminal,
     LaTeX, Markdown, HTML. ``notes``: sentences, namely claims, warnings, evidence, and what was left out and why.
     """
+
+    def __init_subclass__(cls) -> None:
+        """Let ``json`` of every result return what JSON can hold: None for undefined, Python's own numbers."""
+        super().__init_subclass__()
+        if (own := vars(cls).get("json")) is not None:
+
+            @wraps(own)
+            def json(self: Result) -> Any:
+                from plainly.core.tables import jsonable
+
+                return jsonable(own(self))
+
+            setattr(cls, "json", json)  # noqa: B010 -- an assignment to a method
 
     def records(self) -> list[Record]: ...
 

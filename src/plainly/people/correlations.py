@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly import data
-from plainly.core.errors import BadInput
+from plainly.core import registry
+from plainly.core.errors import BadInput, PlainlyError, UnknownName
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import number, p_value
 from plainly.core.metric import Better, Metrics
@@ -27,8 +28,7 @@ from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.io.files import read_lines
-from plainly.io.tables import read_table
-from plainly.people.rating_tables import ROLES, judgements_from
+from plainly.people.rating_tables import ROLES, read_score_table
 from plainly.people.ratings import Judgements, Units
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Scores
@@ -56,9 +56,10 @@ STATISTICS: dict[Statistic, str] = {
     "partial": "partial Pearson",
 }
 _TESTS = (
-    "Tests between metrics: by item rely on permute-items, which exchanges items with all their outputs and holds for "
-    "these systems; by system rely on permute-systems, which exchanges systems. Williams' test is common in the "
-    "literature; it treats all outputs as independent, so its p-values are too small where many outputs share an item."
+    "Tests between metrics: by item permute-items, which exchanges items with all their outputs and holds for these "
+    "systems; by system permute-systems, which exchanges systems, and Williams' test. By item, Williams' test is only "
+    "in JSON, for comparison with the literature: it treats all outputs as independent, so its p-values are too small "
+    "where many outputs share an item."
 )
 _SIGNS = "Signs are reversed where lower is better, so that higher always means better agreement."
 _NAN = float("nan")
@@ -162,17 +163,27 @@ def _unit_scores(spec: str, scores: Scores) -> UnitScores:
 
 def read_scores(units: Units, path: str | Path, *, metrics: Sequence[str] = ()) -> MetricScores:
     """Read scores from a table with the columns system, item (or id) and one for each metric; systems get means."""
-    table = judgements_from(read_table(path), name=str(path))
-    columns = {}
-    for name in metrics or table.dimensions:
-        means = dict(zip(product(table.systems, table.items), table[name].means.ravel(), strict=True))
-        values = np.array([means.get(pair, np.nan) for pair in units.pairs], dtype=float)
-        if np.isnan(values).all():
-            raise BadInput(
-                f"{path} has no score {name!r} for any rated output. Use the names of systems and items in the ratings."
-            )
-        columns[name] = mean_metric(name, values)
-    return MetricScores(units, columns, str(path), table.remarks)
+    table = read_score_table(path)
+    for name in metrics:
+        if name not in table.columns:
+            raise UnknownName(f"column of scores in {path}", name, table.columns, see=str(path))
+    absent = len(table.rows)
+    index = np.array([table.rows.get(pair, absent) for pair in units.pairs], dtype=np.intp)
+    if (index == absent).all():
+        raise BadInput(f"{path} has no scores of any rated output. Use the names of systems and items in the ratings.")
+    scores = {
+        name: mean_metric(name, np.array([*table.columns[name], np.nan])[index], better=_better(name))
+        for name in metrics or table.columns
+    }
+    return MetricScores(units, scores, str(path), table.remarks)
+
+
+def _better(name: str) -> Better:
+    """Return which scores are better, if a column has the name of one of plainly's metrics."""
+    try:
+        return registry.metric(name).better
+    except PlainlyError:
+        return "higher"
 
 
 def mean_metric(name: str, values: Floats, *, better: Better = "higher") -> UnitScores:
@@ -304,8 +315,8 @@ def correlate_metrics(
     """Correlate metric scores, a set for each set of references, with ratings; ``subset`` adds a slice.
 
     The partial correlation holds ``control`` fixed (default: fluency and adequacy where they were rated). Signs are
-    reversed where lower is better. By item, intervals draw items, each with the outputs of all systems; by system,
-    intervals and p-values are over systems, and there are none with too few systems.
+    reversed where lower is better. By item, intervals and p-values leave out items, each with the outputs of all
+    systems; by system they are over systems. There are none with too few items or systems.
     """
     rows: list[MetricCorrelation] = []
     pairs: list[MetricPair] = []
@@ -320,9 +331,9 @@ def correlate_metrics(
             held = _controls(judgements, part.dimension) if control is None else control
             for metric in part.scores.metrics.values():
                 if "item" in units:
-                    rows.extend(_by_item(part, metric, statistics, sampling))
+                    rows.extend(_by_item(part, metric, statistics, sampling.level))
                     if held and "partial" in statistics:
-                        rows.append(_partial_row(part, metric, held, sampling))
+                        rows.append(_partial_row(part, metric, held, sampling.level))
                 if "system" in units and not part.name.startswith("type="):
                     rows.extend(_by_system(part, metric, statistics, sampling))
                 tell(1)
@@ -385,32 +396,31 @@ def _slices(
 
 
 def _by_item(
-    part: _Slice, metric: UnitScores, statistics: Sequence[Statistic], sampling: Sampling
+    part: _Slice, metric: UnitScores, statistics: Sequence[Statistic], level: float
 ) -> Iterator[MetricCorrelation]:
     items = part.scores.units.item_names
     for kind in (kind for kind in correlate.KINDS if kind in statistics):
-        result = correlate.correlate(metric.segments, part.human, kind=kind, groups=items, sampling=sampling)
+        result = correlate.correlate(metric.segments, part.human, kind=kind, groups=items, level=level)
         yield part.row(metric, "item", kind, result)
     if "accuracy" in statistics:
         # Outputs are compared within items where most items were rated for several systems.
         counts = np.bincount(part.scores.units.item)
         within = np.sum(counts >= 3) >= 0.5 * np.sum(counts > 0)
-        right = pairwise_accuracy(metric.segments, part.human, groups=items if within else None, sampling=sampling)
+        right = pairwise_accuracy(metric.segments, part.human, groups=items if within else None, level=level)
         detail = f"{right.pairs} pairs {'within items' if within else 'of outputs'}, ties up to {right.threshold:.4g}"
         yield part.row(metric, "item", "accuracy", Correlation(right.estimate, _NAN), detail)
 
 
-def _partial_row(part: _Slice, metric: UnitScores, control: Sequence[str], sampling: Sampling) -> MetricCorrelation:
+def _partial_row(part: _Slice, metric: UnitScores, control: Sequence[str], level: float) -> MetricCorrelation:
     """Return the partial correlation, with the ``control`` dimensions held constant."""
     controls = np.stack([part.judgements.human(name, part.scores.units) for name in control], axis=1)
     mask = ~(np.isnan(metric.segments) | np.isnan(part.human) | np.isnan(controls).any(axis=1))
     x, y, z = metric.segments[mask], part.human[mask], controls[mask]
     value = float(correlate.partial(x, y, z)[0]) if mask.sum() > len(control) + 2 else _NAN
-    weights = correlate.draw_weights(len(x), groups=part.scores.units[mask].item_names, sampling=sampling)
-    draws = correlate.partial(x, y, z, weights=weights) if len(weights) and not np.isnan(value) else np.empty(0)
-    estimate = correlate.percentile_interval(value, draws, sampling=sampling, n=len(x), unit="groups")
-    p_value = correlate.t_test(value, df=len(x) - 2 - len(control))
-    result = Correlation(estimate, p_value, correlate.drawn_p_value(draws))
+    weights = correlate.leave_out_weights(len(x), groups=part.scores.units[mask].item_names)
+    without = correlate.partial(x, y, z, weights=weights) if not np.isnan(value) else np.full(len(weights), np.nan)
+    result = correlate.jackknife(value, without, level=level, n=len(x))
+    result = replace(result, p_independent=correlate.t_test(value, df=len(x) - 2 - len(control)))
     return part.row(metric, "item", "partial", result, f"given {', '.join(control)}")
 
 
@@ -433,8 +443,9 @@ def _by_system(
             p = correlate.permutation_p_value(scores, means, kind=kind, permutations=PERMUTATIONS, rng=rng)
         yield part.row(metric, "system", kind, Correlation(estimate, p))
     if "accuracy" in statistics:
-        right = pairwise_accuracy(scores, means, calibrate=False, sampling=None)
-        result = Correlation(replace(right.estimate, level=sampling.level), _NAN)
+        right = pairwise_accuracy(scores, means, calibrate=False)
+        estimate = Estimate(right.estimate.value, _NAN, _NAN, sampling.level, right.estimate.n, "no interval")
+        result = Correlation(estimate, _NAN)
         yield part.row(metric, "system", "accuracy", result, f"{right.pairs} pairs")
 
 
@@ -475,7 +486,7 @@ def _controls(judgements: Judgements, dimension: str) -> tuple[str, ...]:
 class MetricCorrelation(Correlation):
     """One statistic of a metric against a dimension, on one slice of outputs; signs are reversed if lower is better.
 
-    By system, ``p_value`` is from permutations of the systems.
+    By item, ``p_value`` is from leaving out items; by system, from permutations of the systems.
     """
 
     metric: str
@@ -489,7 +500,7 @@ class MetricCorrelation(Correlation):
     def record(self) -> Record:
         subject = {"metric": self.metric, "dimension": self.dimension, "level": self.unit, "slice": self.slice}
         statistic = {"references": self.references, "statistic": self.statistic, **self.estimate.record()}
-        p_values = {"p_value": self.p_value, "p_drawn": self.p_drawn}
+        p_values = {"p_value": self.p_value, "p_independent": self.p_independent}
         return {**subject, **statistic, **p_values, "detail": self.detail or None}
 
 
@@ -573,6 +584,7 @@ class MetricCorrelations(Result):
                 pair.difference.test.partition(",")[0],
             )
             for pair in self.pairs
+            if pair.unit == "system" or not pair.difference.test.startswith("williams")
         )
         header = ("metric A", "metric B", "unit", "dimension", "r of A", "r of B", "p", "test")
         names = list(self.scores[0].metrics)
@@ -603,15 +615,17 @@ class MetricCorrelations(Result):
         details = [row.detail for row in self.rows if row.statistic == "partial"]
         lines += [f"Partial correlations are {detail}." for detail in details[:1] if detail]
         remarks = [remark for scores in self.scores for remark in scores.remarks]
-        few = self.judgements.few_items() if any(row.unit == "item" for row in self.rows) else []
-        return [*self.judgements.remarks, *remarks, *map(Note, lines), *few]
+        return [*self.judgements.remarks, *remarks, *map(Note, lines)]
 
 
 def _uncertainty_notes(rows: Sequence[MetricCorrelation]) -> Iterator[str]:
     """Explain the brackets and stars of each unit, and why some correlations have none."""
     if estimate := next((row.estimate for row in rows if row.unit == "item"), None):
-        method = f"{estimate.level:.0%} {estimate.method}"
-        yield f"By item, in brackets: {method}; items are drawn with all their outputs, also for the stars."
+        yield (
+            f"By item, in brackets: {estimate.level:.0%} intervals over items (jackknife: each item is left out in "
+            "turn, with all its outputs), also for the stars. Fewer than "
+            f"{correlate.FEWEST_GROUPS} items have neither; a perfect correlation has no interval."
+        )
     correlations = [row.estimate for row in rows if row.unit == "system" and row.statistic != "accuracy"]
     with_interval = [estimate for estimate in correlations if estimate.n >= FEWEST_SYSTEMS]
     parts = []
@@ -635,7 +649,7 @@ def _statistics_table(rows: list[MetricCorrelation]) -> Table:
     statistics = dict.fromkeys(row.statistic for row in rows)
     cells: dict[str, dict[str, str]] = {}
     for row in rows:
-        stars = "**" if row.p < 0.01 else "*" if row.p < 0.05 else ""
+        stars = "**" if row.p_value < 0.01 else "*" if row.p_value < 0.05 else ""
         cells.setdefault(row.metric, {})[row.statistic] = f"{row.estimate}{stars}"
     first = rows[0]
     size = f"{max(row.estimate.n for row in rows)} {'systems' if first.unit == 'system' else 'outputs'}"

@@ -34,7 +34,7 @@ from plainly.people.ratings import Judgements, Ratings, Units
 from plainly.scoring.evaluate import resolve_metrics
 from plainly.stats import agreement as coefficients
 from plainly.stats.agreement import FEWEST, AlphaDistance, Coefficient, Distance, IccModel, Rater, ResampledKappa
-from plainly.stats.correlate import Correlation, correlate
+from plainly.stats.correlate import Correlation, correlate, correlation
 from plainly.stats.resample import Estimate, Floats, ratio
 
 # Share of variance: Schwarzer and Kauchak (2018) warn of relations that explain a fifth, and mention one of .07.
@@ -221,8 +221,7 @@ class Relation:
     @property
     def warning(self) -> str:
         """The consequence for a comparison of systems; empty if there is none."""
-        estimate = self.correlation.estimate
-        if not (estimate.low > 0 or estimate.high < 0) or self.r2 < WORTH_A_WARNING:
+        if not self.correlation.p_value < 1 - self.correlation.estimate.level or self.r2 < WORTH_A_WARNING:
             return ""
         if self.correlation.value < 0:
             return (
@@ -268,7 +267,7 @@ class Tradeoff(Result):
                 "slope": relation.slope,
                 "intercept": relation.intercept,
                 "p_value": relation.correlation.p_value,
-                "p_drawn": relation.correlation.p_drawn,
+                "p_independent": relation.correlation.p_independent,
                 "within_systems": relation.within_systems,
                 "warning": relation.warning or None,
             }
@@ -285,7 +284,7 @@ class Tradeoff(Result):
                 f"{relation.x} – {relation.y}",
                 str(relation.correlation.estimate),
                 *map(number, (relation.r2, relation.slope)),
-                p_value(relation.correlation.p, decimals=3),
+                p_value(relation.correlation.p_value, decimals=3),
                 number(relation.within_systems),
                 str(relation.n),
             )
@@ -310,23 +309,22 @@ class Tradeoff(Result):
         return [
             *self.judgements.remarks,
             *(Note(relation.warning) for relation in self.relations if relation.warning),
-            *self.judgements.few_items(),
         ]
 
 
-def relate(judgements: Judgements, x: str, y: str, *, sampling: Sampling | None = Sampling()) -> Relation:
+def relate(judgements: Judgements, x: str, y: str, *, level: float = 0.95) -> Relation:
     """Relate two dimensions over all outputs that were rated on both."""
     units = common_units(judgements, (x, y))
     left, right = judgements.human(x, units), judgements.human(y, units)
-    correlation = correlate(left, right, groups=units.item_names, sampling=sampling)
+    result = correlate(left, right, groups=units.item_names, level=level)
     slope = intercept = float("nan")
     if len(left) and left.var() > 1e-12:
         slope = float(np.mean((left - left.mean()) * (right - right.mean())) / left.var())
         intercept = float(right.mean() - slope * left.mean())
     sizes = np.bincount(units.system)
     deviations = [values - ratio(np.bincount(units.system, values), sizes)[units.system] for values in (left, right)]
-    within = correlate(*deviations, sampling=None).value
-    return Relation(x, y, correlation, slope, intercept, within, len(units))
+    within = correlation(*deviations)
+    return Relation(x, y, result, slope, intercept, within, len(units))
 
 
 def common_units(judgements: Judgements, dimensions: Sequence[str]) -> Units:
@@ -443,7 +441,7 @@ def meta(
     if tradeoff or (is_unspecific and len(to_relate) > 1):
         if len(to_relate) < 2:
             raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(to_relate)}. Name two: dimensions=")
-        pairs = tuple(relate(judgements, x, y, sampling=sampling) for x, y in combinations(to_relate, 2))
+        pairs = tuple(relate(judgements, x, y, level=sampling.level) for x, y in combinations(to_relate, 2))
         relations = Tradeoff(judgements, sampling, to_relate, pairs, rank_standings(judgements, to_relate))
     remarks = _metric_remarks(judgements, specs if scores is None else [])
     return MetaEvaluation(judgements, sampling, correlations, agreements, relations, remarks)

@@ -14,18 +14,23 @@ both, and its pattern is compared with the pilot's by Kendall's tau-b (Schwarzer
 
 The variances between outputs, and between raters of one output, give the sentences and raters needed to find any
 difference, without drawing anything.
+
+Both depend on the study's design. If the same raters rate all systems' outputs of a sentence, their strictness cancels
+in a paired test; if every rating is from a new rater, it does not. A plan is for the design of its pilot. From a pilot
+with the same raters, the sentences needed with new raters are computed too; the opposite cannot be known.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from numpy.random import Generator
 
 from plainly.core.errors import BadInput
@@ -37,6 +42,11 @@ from plainly.people.ratings import Ratings
 from plainly.stats.resample import Floats, middle_interval, ratio
 
 Test = Literal["paired", "welch"]
+Design = Literal["same", "new"]
+DESIGNS: dict[Design, str] = {
+    "same": "the same raters for all systems' outputs of a sentence",
+    "new": "a new rater for every rating",
+}
 _CHUNK = 4_000_000
 # The power aimed at, and the largest number of sentences considered.
 POWER = 0.8
@@ -58,6 +68,7 @@ class Pilot:
     test: Test
     alpha: float
     ratings: tuple[Floats, ...]  # of each system: outputs × ratings, followed by NaN
+    common: npt.NDArray[np.int64]  # for each sentence of a paired test: the first ratings that are from the same raters
     pattern: Floats  # 1, −1 or 0 for each pair
 
     @classmethod
@@ -73,20 +84,30 @@ class Pilot:
             test = "paired" if paired.sum() >= 2 and paired.sum() >= 0.5 * items else "welch"
         if test == "paired" and paired.sum() < 2:
             raise BadInput("A paired test needs items that were rated for every system, and there are fewer than two.")
+        rated_all = ~np.isnan(ratings.values).any(axis=0) & (test == "paired")
         tables = []
         for system, name in enumerate(ratings.systems):
-            values = ratings.values[system][paired if test == "paired" else ratings.counts[system] > 0]
+            mask = paired if test == "paired" else ratings.counts[system] > 0
+            values = ratings.values[system][mask]
             if len(values) < 2:
                 raise BadInput(f"{name!r} has fewer than two rated outputs; a t-test needs two.")
-            order = np.argsort(np.isnan(values), axis=1, kind="stable")  # ratings first, without empty columns
+            # Raters of all systems first, then others, without empty columns.
+            order = np.argsort(np.isnan(values) * 1 - rated_all[mask], axis=1, kind="stable")
             width = max(1, int(np.sum(~np.isnan(values), axis=1).max(initial=0)))
             tables.append(np.take_along_axis(values, order, axis=1)[:, :width])
         means = [np.nanmean(rows, axis=1)[None] for rows in tables]
-        return cls(ratings.systems, test, alpha, tuple(tables), _test_pairs(means, test, alpha)[0])
+        common = rated_all[paired].sum(axis=1)
+        return cls(ratings.systems, test, alpha, tuple(tables), common, _test_pairs(means, test, alpha)[0])
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         return list(combinations(self.systems, 2))
+
+    @property
+    def design(self) -> Design:
+        """Whether most ratings are from raters of all systems' outputs of a sentence."""
+        total = sum(int(np.sum(~np.isnan(rows))) for rows in self.ratings)
+        return "same" if 2 * len(self.ratings) * self.common.sum() >= total else "new"
 
     @property
     def sentences(self) -> int:
@@ -151,7 +172,8 @@ def resample_study(
     width = max(sentences or 0, *(len(rows) for rows in pilot.ratings)) * (raters or 1) * len(pilot.ratings)
     step = max(1, _CHUNK // width)
     chunks = (min(step, draws - start) for start in range(0, draws, step))
-    patterns = np.concatenate([_draw_patterns(pilot, population, sentences, raters, chunk, rng) for chunk in chunks])
+    draw = partial(_draw_patterns, pilot, population, sentences, raters, rng=rng, published=published)
+    patterns = np.concatenate([draw(chunk) for chunk in chunks])
     full = pilot.pattern
     both = np.nan_to_num(tau_b(np.concatenate([patterns, -patterns], axis=1), np.concatenate([full, -full])))
     decided = full != 0
@@ -177,6 +199,7 @@ def _shrink_to_new_raters(pilot: Pilot) -> tuple[Floats, ...]:
     Each rating is a sentence's mean and the rater's difference from it. The mean is shrunk towards the system's mean
     (in a paired test: towards the sentence's mean over all systems, which cancels) until the raters' share of its
     variance is gone; the difference is stretched, since ratings are nearer to their own mean than to the true one.
+    Raters of all systems do not contribute their strictness to that variance.
     """
     counts = [np.sum(~np.isnan(rows), axis=1) for rows in pilot.ratings]
     means = [np.nanmean(rows, axis=1) for rows in pilot.ratings]
@@ -198,9 +221,17 @@ def _shrink_to_new_raters(pilot: Pilot) -> tuple[Floats, ...]:
 
 
 def _draw_patterns(
-    pilot: Pilot, ratings: Sequence[Floats], size: int | None, count: int | None, draws: int, rng: Generator
+    pilot: Pilot,
+    ratings: Sequence[Floats],
+    size: int | None,
+    count: int | None,
+    draws: int,
+    rng: Generator,
+    *,
+    published: bool,
 ) -> Floats:
     """Return the significance patterns of drawn studies: (draws, pairs)."""
+    same = pilot.design == "same" and not published
     means: list[Floats] = []
     for rows in ratings:
         if size is None:
@@ -211,8 +242,10 @@ def _draw_patterns(
             means.append(np.nanmean(rows, axis=1)[sentences])
             continue
         present = np.sum(~np.isnan(rows), axis=1)
-        raters = (rng.random((*sentences.shape, count)) * present[sentences][..., None]).astype(np.int64)
-        means.append(rows[sentences[..., None], raters].mean(axis=-1))
+        if not (same and means):  # the raters of all systems are the first of each output, in one order
+            raters = rng.random((*sentences.shape, count))
+        drawn = (raters * present[sentences][..., None]).astype(np.int64)
+        means.append(rows[sentences[..., None], drawn].mean(axis=-1))
     return _test_pairs(means, pilot.test, pilot.alpha)
 
 
@@ -261,12 +294,19 @@ class Components:
     """Components of variance on the ratings' own scale.
 
     ``between`` is the variance of outputs' true ratings (for a paired test: half the variance of the difference of two
-    systems from sentence to sentence); ``within`` is the variance of raters on one output.
+    systems from sentence to sentence); ``within`` is the variance of raters on one output. In a design with the same
+    raters, ``within`` leaves out what cancels, and ``within_new`` includes it.
     """
 
     between: float
     within: float
     test: str
+    design: Design = "new"
+    within_new: float = float("nan")
+
+    @property
+    def with_new_raters(self) -> Components:
+        return self if self.design == "new" else replace(self, within=self.within_new, design="new")
 
 
 def estimate_components(pilot: Pilot) -> Components:
@@ -285,9 +325,30 @@ def estimate_components(pilot: Pilot) -> Components:
         spread = float(np.mean((stacked[left] - stacked[right]).var(axis=1, ddof=1))) / 2
     else:
         spread = float(np.mean([values.var(ddof=1) for values in means]))
+    if np.isnan(inside):
+        return Components(spread, inside, pilot.test, pilot.design, inside)
+    own = _variance_of_same_raters(pilot)
+    cancels = 0.0 if np.isnan(own) else inside - own
+    pairs = combinations(counts, 2) if pilot.test == "paired" else ()
+    overlap = float(np.mean([np.mean(pilot.common / (one * other)) for one, other in pairs] or [0.0]))
     # The raters' share of the variance of means is not variance between outputs.
-    between = max(0.0, spread - inside * share) if not np.isnan(inside) else spread
-    return Components(between, inside, pilot.test)
+    between = max(0.0, spread - inside * share + cancels * overlap)
+    is_same = pilot.design == "same"
+    return Components(between, inside - cancels if is_same else inside, pilot.test, pilot.design, inside)
+
+
+def _variance_of_same_raters(pilot: Pilot) -> float:
+    """Return the variance of raters who rate all systems' outputs of a sentence, without what they have in common.
+
+    It is the residual of each sentence's table of systems × raters; NaN where no sentence has two such raters.
+    """
+    squares, weight = 0.0, 0
+    for count in np.unique(pilot.common[pilot.common > 1]):
+        table = np.stack([rows[pilot.common == count, :count] for rows in pilot.ratings])
+        effects = table.mean(axis=0, keepdims=True) + table.mean(axis=2, keepdims=True)
+        squares += float(np.sum((table - effects + table.mean(axis=(0, 2), keepdims=True)) ** 2))
+        weight += table.shape[1] * (len(table) - 1) * (int(count) - 1)
+    return squares / weight if weight else float("nan")
 
 
 def compute_power(
@@ -352,8 +413,8 @@ class StudyPlan(Result):
     """Predictions from a pilot about the next study of the same kind.
 
     ``points`` are drawn studies, by what was varied. ``needed`` has sentences by raters, ``smallest`` the smallest
-    difference by sentences, both for 80 % power; ``curves`` has points of power curves. ``budget`` is the number of
-    ratings for each system.
+    difference by sentences, both for 80 % power and the design of the pilot; ``curves`` has points of power curves.
+    ``budget`` is the number of ratings for each system.
     """
 
     ratings: str
@@ -366,9 +427,15 @@ class StudyPlan(Result):
     target: float
     difference: float
     needed: dict[int, int | None]
+    needed_with_new_raters: dict[int, int | None]
     smallest: dict[int, float]
     curves: list[Record]
     remarks: tuple[Note, ...] = ()  # on the ratings
+
+    @property
+    def design(self) -> str:
+        """The design of the study that the numbers are for."""
+        return "ratings like the pilot's" if np.isnan(self.components.within) else DESIGNS[self.pilot.design]
 
     @property
     def answer(self) -> str:
@@ -398,7 +465,8 @@ class StudyPlan(Result):
             need = self.needed[1]
             lines.append(
                 f"To find a true difference of {self.difference:g} with 80 % power at p < {self.pilot.alpha:g}, "
-                + (f"rate {need} sentences a system with one rater each." if need else "no affordable size suffices.")
+                + (f"rate {need} sentences a system with one rater each" if need else "no affordable size suffices")
+                + f" ({self.design})."
             )
         pairs = f"{int(np.sum(self.pilot.pattern != 0))} of {len(self.pilot.pattern)} pairs of systems"
         lines.append(f"The pilot itself distinguishes {pairs} ({self.pilot.test} t-test).")
@@ -414,6 +482,7 @@ class StudyPlan(Result):
             "dimension": self.dimension,
             "systems": list(self.pilot.systems),
             "test": self.pilot.test,
+            "design": {"raters": self.pilot.design, "description": self.design},
             "alpha": self.pilot.alpha,
             "seed": self.sampling.seed,
             "answer": self.answer,
@@ -428,6 +497,7 @@ class StudyPlan(Result):
                 "difference": self.difference,
                 "power": 0.8,
                 "sentences_needed_by_raters": self.needed,
+                "sentences_needed_by_new_raters": self.needed_with_new_raters,
                 "smallest_difference_by_sentences": self.smallest,
                 "curves": self.curves,
             },
@@ -439,13 +509,16 @@ class StudyPlan(Result):
             Table(header, tuple(map(Point.cells, points)), CAPTIONS[name], text_columns=frozenset())
             for name, points in self.points.items()
         ]
-        rows = tuple(
-            (str(raters), str(size) if size else "too many", str(size * raters) if size else "too many")
-            for raters, size in self.needed.items()
-        )
-        caption = f"To find a true difference of {self.difference:g} with 80 % power"
-        needed = ("raters per sentence", "sentences needed", "ratings per system")
-        return [*tables, Table(needed, rows, caption, text_columns=frozenset())]
+        designs = {self.design: self.needed, DESIGNS["new"]: self.needed_with_new_raters}
+        for design, sizes in list(designs.items())[: 1 if np.isnan(self.components.within) else None]:
+            rows = tuple(
+                (str(raters), str(size) if size else "too many", str(size * raters) if size else "too many")
+                for raters, size in sizes.items()
+            )
+            caption = f"To find a true difference of {self.difference:g} with 80 % power: {design}"
+            needed = ("raters per sentence", "sentences needed", "ratings per system")
+            tables.append(Table(needed, rows, caption, text_columns=frozenset()))
+        return tables
 
     def notes(self) -> list[Note]:
         pilot = self.pilot
@@ -455,7 +528,16 @@ class StudyPlan(Result):
             f"{self.sampling.resamples} draws, seed {self.sampling.seed}. tau: Kendall's tau-b of the significance "
             "patterns, each pair both ways; power: of the pairs that the pilot distinguishes, how many the study does."
         )
-        return [*(Note(line, kind="claim") for line in self.advice), *self.remarks, Note(about)]
+        if np.isnan(self.components.within):
+            design = (
+                "The pilot has one rating (or a mean) per output, so how much raters differ is unknown: all numbers "
+                "are for studies whose ratings are like the pilot's, whatever the number of raters."
+            )
+        else:
+            design = f"All numbers are for a study like the pilot, with {self.design}"
+            new = self.needed_with_new_raters.get(1) if pilot.design == "same" else None
+            design += f"; a new rater for every rating needs {new} sentences with one rater each." if new else "."
+        return [*(Note(line, kind="claim") for line in self.advice), *self.remarks, Note(about), Note(design)]
 
 
 def _raters(point: Point) -> str:
@@ -506,6 +588,10 @@ def plan(
         raise BadInput(f"{budget} ratings are too few for a test: at least two sentences are needed.")
     draw = partial(resample_study, pilot, sampling=sampling, rng=rng)
     parts = estimate_components(pilot)
+
+    def by_raters(parts: Components) -> dict[int, int | None]:
+        return {count: sentences_needed(parts, difference, raters=count, alpha=alpha) for count in counts}
+
     return StudyPlan(
         judgements.name,
         rated.dimension,
@@ -520,7 +606,8 @@ def plan(
         components=parts,
         target=target,
         difference=difference,
-        needed={count: sentences_needed(parts, difference, raters=count, alpha=alpha) for count in counts},
+        needed=by_raters(parts),
+        needed_with_new_raters=by_raters(parts.with_new_raters),
         smallest={size: find_detectable_difference(parts, sentences=size, alpha=alpha) for size in sizes},
         curves=[
             {**study, "power": compute_power(parts, difference, **study, alpha=alpha)}

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate, zip_longest
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from plainly import data
 from plainly.core.errors import BadInput, UnknownName
@@ -29,7 +29,7 @@ from plainly.core.result import Note
 from plainly.io.files import label, read_bytes, suffixes
 from plainly.io.tables import SPREADSHEETS, Sheet, read_cells, read_table
 from plainly.io.texts import sheet_of
-from plainly.people.ratings import Judgements, Rating, Ratings, Scale
+from plainly.people.ratings import Judgements, Rating, Ratings, Scale, evident_scale
 
 # Suffix → the module whose functions judgements(path) and rankings(path) read such a file, imported when needed.
 READERS: dict[str, str] = {".toml": "plainly_studio"}
@@ -120,9 +120,11 @@ def judgements_from(
     """Return the ratings and texts of a table."""
     table = without_excluded(table)
     roles = find_roles(table, columns)
-    ratings = [rating for _, rating in iterate_ratings(table, roles)]
+    by_row = list(iterate_ratings(table, roles))
+    ratings = [rating for _, rating in by_row]
     if not any(rating.is_given for rating in ratings):
         raise BadInput(f"{table.path} has no ratings. {table.listing()}")
+    scales = {rating.dimension: scale for rating in ratings} if scale else _exported_scales(table)
     systems, items = _systems(table, roles), _texts(table, roles["item"])
     texts = {
         role: [str(cell) if _has_text(cell) else "" for cell in table.column(roles[role])]
@@ -133,13 +135,35 @@ def judgements_from(
     return Judgements.of(
         name,
         ratings,
-        scales={rating.dimension: scale for rating in ratings} if scale else _exported_scales(table),
+        scales=scales,
         sources=dict(zip(items, texts.get("source", ()), strict=False)),
         outputs=dict(zip(zip(systems, items, strict=True), texts.get("output", ()), strict=False)),
         references={"given": references} if references else {},
         types=dict(zip(systems, texts.get("type", ()), strict=False)),
-        remarks=remarks_on(table, roles),
+        remarks=(*remarks_on(table, roles), *_outside_scale(table, by_row, scales)),
     )
+
+
+def _outside_scale(table: Sheet, by_row: Sequence[tuple[int, Rating]], scales: Mapping[str, Scale]) -> Iterator[Note]:
+    """Raise where a rating lies outside the scale that was stated; warn where it lies far outside an evident one."""
+    for dimension in dict.fromkeys(rating.dimension for _, rating in by_row):
+        ratings = [(row, rating) for row, rating in by_row if rating.dimension == dimension and rating.is_given]
+        scale = scales.get(dimension) or evident_scale([rating.value for _, rating in ratings])
+        if scale is None:
+            continue
+        low, high = scale
+        outside = [(row, rating) for row, rating in ratings if not low <= rating.value <= high]
+        texts = [f"{table.where(row)}: {rating.value:g} by rater {rating.rater!r}" for row, rating in outside]
+        if outside and dimension in scales:
+            raise BadInput(
+                f"{texts[0]} for item {outside[0][1].item!r} of {outside[0][1].system!r} is outside the scale of "
+                f"{dimension}, {low:g}..{high:g}. Correct it, or leave the cell empty."
+            )
+        if outside:
+            others = f"{len(ratings) - len(outside):,} other ratings of {dimension} are on the scale {low:g}..{high:g}"
+            message = f"{listed(texts)}, but the {others}. Correct it, or state the scale that is right (--scale)."
+            ids = tuple(dict.fromkeys(rating.item for _, rating in outside))
+            yield Note(message, "warning", "outside-scale", where=dimension, ids=ids)
 
 
 def remarks_on(table: Sheet, roles: Mapping[str, str]) -> tuple[Note, ...]:
@@ -194,11 +218,8 @@ def iterate_ratings(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[in
         dimensions = _texts(table, roles["dimension"]) if "dimension" in roles else dimensions
     keys: set[tuple[str, str, str, str]] = set()
     for column, (dimension, rater) in columns.items():
-        for row, cell in enumerate(table.column(column)):
-            if not _is_missing(cell) and not _is_number(cell):
-                where = f"{table.where(row)}, column {column!r}"
-                raise BadInput(f"{where}: {cell!r} is not a number. Leave the cell empty if there is no rating.")
-            value = math.nan if _is_missing(cell) else float(cell)
+        for row in range(len(table)):
+            value = _number(table, row, column)
             key = (systems[row], items[row], raters[row] if raters else rater, dimension or dimensions[row])
             if key in keys:
                 raise BadInput(
@@ -208,6 +229,49 @@ def iterate_ratings(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[in
                 )
             keys.add(key)
             yield row, Rating(*key, value)
+
+
+class ScoreTable(NamedTuple):
+    """A table of metric scores: the row of each system and item, and every column of numbers under its own name."""
+
+    rows: dict[tuple[str, str], int]
+    columns: dict[str, list[float]]
+    remarks: tuple[Note, ...]  # on columns without numbers
+
+
+def read_score_table(path: str | Path) -> ScoreTable:
+    """Read scores of outputs; columns of texts and groups are left out."""
+    table = read_rating_table(path)
+    roles = find_roles(table)
+    others = {roles[role] for role in ("system", "item", "source", "output", "type") if role in roles} | {"group"}
+    rows: dict[tuple[str, str], int] = {}
+    for row, (system, item) in enumerate(zip(_systems(table, roles), _texts(table, roles["item"]), strict=True)):
+        if (first := rows.setdefault((system, item), row)) != row:
+            raise BadInput(
+                f"{table.where(row)}: item {item!r} of {system!r} has scores already, in {table.where(first)}. Keep "
+                "one of the rows."
+            )
+    scores, without = {}, []
+    for name in table.columns:
+        if name in others or name.strip().casefold().startswith("reference"):
+            continue
+        if any(map(_is_number, table.column(name))):
+            scores[name] = [_number(table, row, name) for row in range(len(table))]
+        else:
+            without.append(repr(name))
+    notes = [Note(f"{table.path}: no scores, because there are no numbers, in {listed(without)}.")] if without else []
+    return ScoreTable(rows, scores, tuple(notes))
+
+
+def _number(table: Sheet, row: int, column: str) -> float:
+    """Return a cell as a number, NaN if it is missing; raise if it is anything else."""
+    cell = table.column(column)[row]
+    if _is_missing(cell):
+        return math.nan
+    if not _is_number(cell):
+        where = f"{table.where(row)}, column {column!r}"
+        raise BadInput(f"{where}: {cell!r} is not a number. Leave the cell empty if there is none.")
+    return float(cell)
 
 
 def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Sheet:
@@ -308,7 +372,11 @@ def _is_number(cell: object) -> bool:
 
 
 def _has_text(cell: object) -> bool:
-    return not (cell is None or cell != cell or (isinstance(cell, str) and not cell.strip()))
+    try:
+        is_nan = bool(cell != cell)
+    except TypeError:  # pandas.NA equals nothing, not even itself, and says so in this way
+        is_nan = True
+    return not (cell is None or is_nan or (isinstance(cell, str) and not cell.strip()))
 
 
 def is_formula(value: object) -> bool:

@@ -1,9 +1,12 @@
-"""Correlation of metric scores with human ratings, with every draw of a bootstrap in one matrix product.
+"""Correlation of metric scores with human ratings, and its jackknife in one matrix product.
 
-A draw is a row of weights: how often each unit was drawn. Under weights, Pearson's correlation needs sums, Spearman's
-needs sums of the ranks that the drawn sample has (ties share a rank), and Kendall's tau-b needs one quadratic form.
-All three are exact for the drawn sample, so that a draw equals what the statistic gives for the drawn units.
-Undefined (a constant, fewer than two units) is NaN, never 0.
+A sample is a row of weights: how often each unit counts. Under weights, Pearson's correlation needs sums, Spearman's
+needs sums of the ranks that the sample has (ties share a rank), and Kendall's tau-b needs one quadratic form. All three
+are exact: the value under weights equals what the statistic gives for the weighted units. Undefined (a constant, fewer
+than two units) is NaN, never 0.
+
+Intervals and p-values leave out one group of units at a time (all outputs of one source) and use Student's t, because
+with few groups a bootstrap errs twice as often as it says (see docs/statistics.md).
 
 Pairwise accuracy is the share of pairs of outputs that the metric orders as people do. Kendall's tau penalises a metric
 that ties where people tie. Here, following Deutsch, Foster and Freitag (2023, "Ties Matter"), a pair counts as right
@@ -17,7 +20,7 @@ metric correlates better, take that into account.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from itertools import permutations as all_orders
 from math import factorial
@@ -27,35 +30,33 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.errors import BadInput
-from plainly.core.sampling import Sampling
-from plainly.stats.resample import Estimate, Floats, Ints, Resampler, middle_interval, ratio, sum_by_group
+from plainly.stats.resample import Estimate, Floats, Ints, ratio, sum_by_group
 
 Kind = Literal["pearson", "spearman", "kendall"]
 Alternative = Literal["two-sided", "greater", "less"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+# Fewer groups have neither an interval nor a p-value.
+FEWEST_GROUPS = 6
+_MOST_BLOCKS = 1000
 _BLOCK = 4_000_000
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """One correlation and its p-values: the textbook's, which treats all units as independent, and one from draws.
+    """One correlation with its p-value, and the textbook's (``p_independent``), which takes units for independent.
 
-    ``p_drawn`` respects groups: several outputs for one source are less evidence than as many for different sources.
+    They differ where units come in groups: several outputs for one source are less evidence than as many for different
+    sources.
     """
 
     estimate: Estimate
     p_value: float
-    p_drawn: float = float("nan")
+    p_independent: float = float("nan")
 
     @property
     def value(self) -> float:
         return self.estimate.value
-
-    @property
-    def p(self) -> float:
-        """The p-value to report: from the draws where there are any."""
-        return self.p_value if np.isnan(self.p_drawn) else self.p_drawn
 
 
 def correlation(x: npt.ArrayLike, y: npt.ArrayLike, *, kind: Kind = "pearson") -> float:
@@ -101,42 +102,48 @@ def correlate(
     *,
     kind: Kind = "pearson",
     groups: Sequence[str] | None = None,
-    sampling: Sampling | None = Sampling(),
+    level: float = 0.95,
 ) -> Correlation:
-    """Return the correlation with a bootstrap interval. Whole ``groups`` are drawn: all outputs of one source."""
+    """Return the correlation with a jackknife interval and p-value. Whole ``groups``, or units, are left out."""
     left, right, usable = _pairs(x, y)
-    names, unit = (None, "units") if groups is None else (tuple(compress(groups, usable)), "groups")
-    values = weighted_correlation(left, right, draw_weights(len(left), groups=names, sampling=sampling), kind=kind)
+    names = None if groups is None else tuple(compress(groups, usable))
+    without = weighted_correlation(left, right, leave_out_weights(len(left), groups=names), kind=kind)
     value = correlation(left, right, kind=kind)
-    estimate = percentile_interval(value, values, sampling=sampling, n=len(left), unit=unit)
-    return Correlation(estimate, p_value(left, right, kind=kind), drawn_p_value(values))
+    result = jackknife(value, without, level=level, n=len(left))
+    return replace(result, p_independent=p_value(left, right, kind=kind))
 
 
-def drawn_p_value(values: Floats) -> float:
-    """Return the two-sided p-value from how few draws lie on the other side of 0; it is never 0 itself."""
-    defined = values[~np.isnan(values)]
-    if not len(defined):
-        return float("nan")
-    rarer = min(int(np.sum(defined <= 0)), int(np.sum(defined >= 0)))
-    return min(1.0, 2 * (rarer + 1) / (len(defined) + 1))
+def leave_out_weights(n: int, *, groups: Sequence[str] | None = None) -> Floats:
+    """Return weights (groups, n) that leave out one group each; where there are very many groups, several of them."""
+    index = np.arange(n) if groups is None else np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
+    count = int(index.max(initial=-1)) + 1
+    blocks = -(-count // max(1, -(-count // _MOST_BLOCKS)))
+    return (index % max(1, blocks) != np.arange(blocks)[:, None]).astype(float)
 
 
-def draw_weights(n: int, *, groups: Sequence[str] | None = None, sampling: Sampling | None = Sampling()) -> Floats:
-    """Return bootstrap weights (resamples, n); units of a group are drawn together. Without sampling there are none."""
-    if sampling is None or not n:
-        return np.empty((0, n))
-    names = None if groups is None else tuple(groups)
-    return Resampler(n=n, resamples=sampling.resamples, seed=sampling.seed, groups=names).item_weights()
+def jackknife(value: float, without: Floats, *, level: float, n: int, correlation: bool = True) -> Correlation:
+    """Return the interval, and the p-value of a difference from 0, from the values ``without`` each group in turn.
 
+    Correlations are transformed to Fisher's z, and lose two degrees of freedom as a regression does; other shares and
+    means lose one. Too few groups, or a value that is undefined without one of them, have neither interval nor p-value;
+    a value that no group changes (a perfect correlation) has no interval.
+    """
+    from scipy.special import stdtr, stdtrit
 
-def percentile_interval(value: float, values: Floats, *, sampling: Sampling | None, n: int, unit: str) -> Estimate:
-    """Return an Estimate from the values of draws; undefined values are left out, and its method says how many."""
-    settings = sampling or Sampling()
-    defined = values[~np.isnan(values)]
-    low, high = middle_interval(defined if not np.isnan(value) else defined[:0], settings)
-    undefined = f", {len(values) - len(defined)} undefined" if len(defined) < len(values) else ""
-    method = f"bootstrap-percentile over {unit}, {len(values)} draws{undefined}"
-    return Estimate(value, low, high, settings.level, n, method)
+    groups, low, high, p = len(without), float("nan"), float("nan"), float("nan")
+    if groups >= FEWEST_GROUPS and not np.isnan([value, *without]).any():
+        values = np.array([value, *without])
+        centre, *others = np.arctanh(np.clip(values, -1 + 1e-15, 1 - 1e-15)) if correlation else values
+        df, inflation = (groups - 2, groups / (groups - 2)) if correlation else (groups - 1, 1.0)
+        error = float(np.sqrt((groups - 1) * np.var(others) * inflation))
+        if error > 1e-9:
+            p = float(2 * stdtr(df, -abs(centre) / error))
+            reach = float(stdtrit(df, (1 + level) / 2)) * error
+            ends = np.array([centre - reach, centre + reach])
+            low, high = map(float, np.tanh(ends) if correlation else np.clip(ends, 0, 1))
+        else:
+            p = float(abs(centre) < 1e-9)
+    return Correlation(Estimate(value, low, high, level, n, f"jackknife over {groups} groups"), p)
 
 
 def fisher_interval(value: float, *, kind: Kind, n: int, level: float, unit: str) -> Estimate:
@@ -292,12 +299,12 @@ def pairwise_accuracy(
     *,
     groups: Sequence[str] | None = None,
     calibrate: bool = True,
-    sampling: Sampling | None = Sampling(),
+    level: float = 0.95,
 ) -> Accuracy:
     """Return the share of pairs within each group (or of all pairs) that the metric orders as people do.
 
-    Groups count the same, however many pairs they have, as in translation's metrics tasks. Intervals draw groups, or
-    units where there are none, and keep the threshold found on all the data.
+    Groups count the same, however many pairs they have, as in translation's metrics tasks. Intervals leave out groups,
+    or units where there are none, and keep the threshold found on all the data.
     """
     scores, ratings, usable = _pairs(metric, human)
     names = np.zeros(len(scores), dtype=np.int64)
@@ -305,7 +312,7 @@ def pairwise_accuracy(
         names = np.unique(np.array(groups, dtype=str), return_inverse=True)[1][usable]
     left, right = _pairs_within(names)
     if not len(left):
-        nan, level = float("nan"), (sampling or Sampling()).level
+        nan = float("nan")
         return Accuracy(Estimate(nan, nan, nan, level, 0, "no pairs"), nan, 0)
     apart, truth = scores[left] - scores[right], np.sign(ratings[left] - ratings[right])
     of_group = names[left]
@@ -314,12 +321,12 @@ def pairwise_accuracy(
     threshold = _calibrate(np.abs(apart), truth, np.sign(apart), share) if calibrate else 0.0
     right_order = np.where(np.abs(apart) <= threshold, truth == 0, np.sign(apart) == truth).astype(float)
     if groups is None:
-        values = _accuracy_of_draws(right_order, left, right, draw_weights(len(scores), sampling=sampling))
+        without = _weighted_accuracy(right_order, left, right, leave_out_weights(len(scores)))
     else:
         means = np.bincount(of_group, right_order, minlength=len(size))[size > 0] / size[size > 0]
-        values = draw_weights(len(means), sampling=sampling) @ means / len(means)
-    unit = "units" if groups is None else "groups"
-    estimate = percentile_interval(float(right_order @ share), values, sampling=sampling, n=len(scores), unit=unit)
+        weights = leave_out_weights(len(means))
+        without = ratio(weights @ means, weights.sum(axis=1))
+    estimate = jackknife(float(right_order @ share), without, level=level, n=len(scores), correlation=False).estimate
     return Accuracy(estimate, threshold, len(left))
 
 
@@ -349,8 +356,8 @@ def _pairs_within(names: Ints) -> Ints:
     return np.concatenate([group[np.stack(np.triu_indices(len(group), 1))] for group in groups], axis=1)
 
 
-def _accuracy_of_draws(right_order: Floats, left: Ints, right: Ints, weights: Floats) -> Floats:
-    """Return the accuracy of each draw; a unit that is drawn twice does not pair with itself."""
+def _weighted_accuracy(right_order: Floats, left: Ints, right: Ints, weights: Floats) -> Floats:
+    """Return the accuracy under each row of weights; a unit that counts twice does not pair with itself."""
     n = weights.shape[1]
     table = np.zeros((n, n))
     table[left, right] = right_order

@@ -282,7 +282,7 @@ def fill_metric(field: Field, metric: FieldMetric, links: Links) -> Record:
             f"{count_noun(audit.trials, 'trial')}, seed {audit.seed}): a change that makes outputs worse should "
             "not improve the score."
         )
-        effects = jsonable(audit.json()["effects"])
+        effects = audit.json()["effects"]
         effects.sort(key=lambda effect: (-(effect["wrong_spreads"] or 0), -(effect["spreads"] or 0)))
     all_signatures = [*(lead["signature"] for lead in leads), *(row.signature for row in metric.people), signature]
     return {

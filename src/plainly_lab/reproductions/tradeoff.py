@@ -91,9 +91,9 @@ def _relations(name: str, judgements: Judgements, dimensions: dict[str, str]) ->
     ours, notes = {}, {}
     for row in ("simplicity–adequacy", "adequacy–fluency"):
         x, y = (dimensions[dimension] for dimension in row.split("–"))
-        relation = relate(judgements, x, y, sampling=None)
+        relation = relate(judgements, x, y)
         correlation = relation.correlation
         ours[row, "R²"], ours[row, "sign"] = relation.r2, float(np.sign(correlation.value))
-        notes[row, "R²"] = f"r {correlation.value:.3f}, slope {relation.slope:.2f}, p {correlation.p_value:.1g}"
+        notes[row, "R²"] = f"r {correlation.value:.3f}, slope {relation.slope:.2f}, p {correlation.p_independent:.1g}"
     cells = cells_of(PRINTED, "relations", ours, notes=notes)
     return [replace(cell, row=f"{name}: {cell.row}") for cell in cells]
