@@ -13,7 +13,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -217,16 +217,14 @@ class Case:
     command: Sequence[str]
     numbers: Numbers
     shared: bool = False
-    waits: Mapping[str, str] = field(default_factory=dict)  # shape → why it is not right yet
 
 
 _METRICS = {"metrics": ["sari", "bleu", "fkgl"], "sampling": _QUICK}
 _RULES = ["sari >= 38", "compression <= 0.5"]
 _M = ["-m", "sari,bleu,fkgl"]
 _FEW = ["--resamples", "50"]
-_PARTIAL = dict.fromkeys(SHAPES[1:], "absent items are being corrected here")
 CASES = {
-    "score": Case(plainly.score, _METRICS, ["score", *_M, *_FEW], _scores, waits=_PARTIAL),
+    "score": Case(plainly.score, _METRICS, ["score", *_M, *_FEW], _scores),
     "compare": Case(plainly.compare, _METRICS, ["compare", *_M, *_FEW], _compared, shared=True),
     "audit": Case(
         plainly.audit,
@@ -234,7 +232,6 @@ CASES = {
         ["audit", "-m", "sari", "--attacks", "lowercase", "--levels", "100", "--trials", "1", "--processes", "1"],
         _audited,
         shared=True,
-        waits=_PARTIAL,
     ),
     "explain": Case(
         _explain,
@@ -271,17 +268,6 @@ CASES = {
 }
 
 
-def _grid(names: Sequence[str], tables: Sequence[str]) -> list[Any]:
-    """Return every case with every shape; those that are being corrected, such as reading tables, may still fail."""
-    cells = []
-    for name in names:
-        for shape in SHAPES:
-            why = CASES[name].waits.get(shape) or ("ids and tables are being corrected" if shape in tables else "")
-            marks = [pytest.mark.xfail(reason=why, strict=False)] if why else []
-            cells.append(pytest.param(name, shape, marks=marks))
-    return cells
-
-
 def _same(value: Any) -> Any:
     """Return a value in which numbers that differ by rounding are equal, and NaN is null."""
     if isinstance(value, float):
@@ -311,13 +297,15 @@ def _check(name: str, shape: str, together: Any) -> None:
         assert _same(case.numbers(together, system)) == expected
 
 
-@pytest.mark.parametrize(("name", "shape"), _grid(list(CASES), SHAPES[2:]))
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", CASES)
 def test_a_function_gives_the_numbers_of_the_same_texts_alone(name: str, shape: str) -> None:
     case = CASES[name]
     _check(name, shape, _json(case.function(**_arguments(shape), **case.settings)))
 
 
-@pytest.mark.parametrize(("name", "shape"), _grid([name for name, case in CASES.items() if case.command], SHAPES[3:]))
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.command])
 def test_a_command_gives_the_numbers_of_the_same_texts_alone(
     name: str, shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

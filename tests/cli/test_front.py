@@ -91,7 +91,7 @@ def test_help_imports_no_analysis() -> None:
 
 def test_choices_written_out_for_help_are_those_of_the_packages() -> None:
     from plainly import data
-    from plainly.auditing import outcome
+    from plainly.auditing import result
     from plainly.checks import rules
     from plainly.scoring import comparisons, evaluate, references, subsets
 
@@ -104,8 +104,8 @@ def test_choices_written_out_for_help_are_those_of_the_packages() -> None:
         assert all(name in str(option(command, "--by").help) for name in subsets.FIELDS)
     assert {*comparisons.TESTS} <= {*(option("compare", "--test").choices or ())}
     assert option("gate", "--preset").choices == rules.PRESETS
-    assert all(name in str(option("audit", "--tables").help) for name in outcome.TABLES)
-    assert option("audit", "--tables").default == outcome.DEFAULT_TABLES
+    assert all(name in str(option("audit", "--tables").help) for name in result.TABLES)
+    assert option("audit", "--tables").default == result.DEFAULT_TABLES
     kinds = command_parser("data")._subparsers
     assert kinds is not None
     (actions,) = kinds._group_actions

@@ -27,7 +27,8 @@ from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.tables import format_csv, markdown
 from plainly.data import diagnose
 from plainly.io.columns import Columns
-from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
+from plainly.io.evalsets import Incomplete
+from plainly.io.texts import Outputs, Texts, read_texts
 from plainly.io.units import Unit
 from plainly.scoring.evaluate import evaluate, resolve_metrics
 from plainly.streaming import engines

@@ -22,9 +22,10 @@ from plainly.core.result import Listing, Note, Record, Result, Table
 from plainly.data import diagnose
 from plainly.io.columns import Columns
 from plainly.io.consistency import check_length
+from plainly.io.evalsets import Incomplete
 from plainly.io.faults import CHECKS, EXPLANATIONS
 from plainly.io.faults.output_faults import repair
-from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
+from plainly.io.texts import Outputs, Texts, read_texts
 from plainly.io.units import Unit
 
 CHANGES = "changes.jsonl"

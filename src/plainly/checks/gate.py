@@ -32,8 +32,9 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
 from plainly.io.columns import Columns
+from plainly.io.evalsets import Incomplete
 from plainly.io.files import stem
-from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
+from plainly.io.texts import Outputs, Texts, read_texts
 from plainly.io.units import Unit
 from plainly.scoring.evaluate import evaluate, on_shared_items, resolve_metrics
 from plainly.scoring.scores import Evaluation

@@ -19,7 +19,8 @@ from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.factcheck.pairs import LEAST, MODEL, Facts, PairCheck, count_rows
 from plainly.factcheck.reading import EFFECTS, HARMS, FactFinding
 from plainly.io.columns import Columns
-from plainly.io.texts import Incomplete, Outputs, read_texts
+from plainly.io.evalsets import Incomplete
+from plainly.io.texts import Outputs, read_texts
 from plainly.io.units import Unit
 
 _PART = 1000  # pairs between two steps of the progress bar

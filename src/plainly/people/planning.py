@@ -84,7 +84,7 @@ class Pilot:
             test = "paired" if paired.sum() >= 2 and paired.sum() >= 0.5 * items else "welch"
         if test == "paired" and paired.sum() < 2:
             raise BadInput("A paired test needs items that were rated for every system, and there are fewer than two.")
-        rated_all = ~np.isnan(ratings.values).any(axis=0) & (test == "paired")
+        rated_all = np.asarray(~np.isnan(ratings.values).any(axis=0) & (test == "paired"))
         tables = []
         for system, name in enumerate(ratings.systems):
             mask = paired if test == "paired" else ratings.counts[system] > 0

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from plainly.core.evalset import EvalSet
     from plainly.core.metric import Metric
     from plainly.io.columns import Columns
-    from plainly.io.texts import Incomplete, Outputs
+    from plainly.io.evalsets import Incomplete
+    from plainly.io.texts import Outputs
     from plainly.io.units import Unit
     from plainly.streaming.engines import Engine
 

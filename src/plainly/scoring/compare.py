@@ -17,7 +17,8 @@ from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.core.sampling import Sampling
 from plainly.io.columns import Columns
-from plainly.io.texts import Incomplete, Outputs
+from plainly.io.evalsets import Incomplete
+from plainly.io.texts import Outputs
 from plainly.io.units import Unit
 from plainly.scoring import subsets
 from plainly.scoring.comparisons import TESTS, Comparison, Comparisons, Test, correct_p_values

@@ -13,7 +13,8 @@ from plainly.core.result import Note
 from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
 from plainly.io.columns import Columns
-from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
+from plainly.io.evalsets import Incomplete
+from plainly.io.texts import Outputs, Texts, read_texts
 from plainly.io.units import Unit
 from plainly.scoring import sanity as sanity_rows
 from plainly.scoring import subsets

@@ -118,7 +118,7 @@ def leave_out_weights(n: int, *, groups: Sequence[str] | None = None) -> Floats:
     index = np.arange(n) if groups is None else np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
     count = int(index.max(initial=-1)) + 1
     blocks = -(-count // max(1, -(-count // _MOST_BLOCKS)))
-    return (index % max(1, blocks) != np.arange(blocks)[:, None]).astype(float)
+    return np.asarray(index % max(1, blocks) != np.arange(blocks)[:, None], dtype=float)
 
 
 def jackknife(value: float, without: Floats, *, level: float, n: int, correlation: bool = True) -> Correlation:

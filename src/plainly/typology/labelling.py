@@ -17,7 +17,8 @@ from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
-from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
+from plainly.io.evalsets import Incomplete
+from plainly.io.texts import Outputs, Texts, read_texts
 from plainly.streaming.engines import Engine, engine
 from plainly.text.languages.detection import detect_all, language_name
 from plainly.text.sentence_alignment import align_many

@@ -22,7 +22,8 @@ from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.io.columns import Columns
-from plainly.io.texts import Incomplete, Outputs, Texts
+from plainly.io.evalsets import Incomplete
+from plainly.io.texts import Outputs, Texts
 from plainly.io.units import Unit
 from plainly.stats.resample import Estimate, Floats, interval
 from plainly.typology.annotation import SIDES, Pair, squeeze

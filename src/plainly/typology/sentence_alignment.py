@@ -12,7 +12,8 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.io.alignments import SUFFIXES, read_alignments, record, write_alignments
 from plainly.io.columns import Columns
 from plainly.io.consistency import check_length
-from plainly.io.texts import Incomplete, Outputs, read_texts
+from plainly.io.evalsets import Incomplete
+from plainly.io.texts import Outputs, read_texts
 from plainly.io.units import Unit
 from plainly.text.sentence_alignment import OUTCOMES, Alignment, align_many
 from plainly.text.words import words
