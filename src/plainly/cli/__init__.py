@@ -7,6 +7,7 @@ the entry point group ``plainly.commands``; their modules also have ``SUMMARY``,
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import shlex
 import signal
@@ -58,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"]
     name = arguments[0] if arguments else "--help"
+    _open_streams()
     try:
         if name in ("-h", "--help", "help"):
             print(overview())
@@ -97,6 +99,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         message, status = _error_message(error)
         print(f"plainly: {message}", file=sys.stderr)
         return status
+
+
+def _open_streams() -> None:
+    """Make sure that everything can be printed: in place of a closed stream, and in any encoding."""
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:
+            setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, used until the end
+        current = getattr(sys, stream)
+        if isinstance(current, io.TextIOWrapper) and current.errors != "backslashreplace":
+            current.reconfigure(errors="replace")
 
 
 class _Terminated(BaseException):

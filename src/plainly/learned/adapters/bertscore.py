@@ -78,7 +78,10 @@ class BertScore(PublishedMetric):
         if not self.baseline:
             return np.zeros(3)
         try:
-            rows = {int(row["LAYER"]): row for row in csv.DictReader(Path(self.baseline).read_text().splitlines())}
+            rows = {
+                int(row["LAYER"]): row
+                for row in csv.DictReader(Path(self.baseline).read_text(encoding="utf-8").splitlines())
+            }
             return np.array([float(rows[self.layer][name]) for name in "FPR"])
         except (OSError, KeyError, ValueError) as error:
             raise BadInput(
