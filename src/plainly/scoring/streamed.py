@@ -22,6 +22,7 @@ import plainly
 from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet, format_fingerprint
+from plainly.core.files import record_written
 from plainly.core.metric import Floats, Metric, Needs
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.sampling import Sampling
@@ -125,6 +126,7 @@ class SegmentWriter:
             with self._refusal():
                 self._writer.close()
                 os.replace(self._unfinished, self._path)
+                record_written(self._path)
 
     @contextlib.contextmanager
     def _refusal(self) -> Iterator[None]:
