@@ -66,7 +66,7 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
 def check_choice(argument: str, value: object, allowed: Iterable[str]) -> None:
     """Raise unless the value of an argument is one of the allowed names."""
     names = tuple(allowed)
-    if value not in names:
+    if not isinstance(value, str) or value not in names:
         near = did_you_mean(value, names) if isinstance(value, str) else ""
         raise BadInput(f"{argument}= must be {' or '.join(map(repr, names))}, not {value!r:.60}.{near}")
 
