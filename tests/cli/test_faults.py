@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from plainly.cli import main
+from plainly.cli import commands, main
 
 TEXTS = "A cat sat on the mat.\nA dog ran home.\n"
 PRECIOUS = {
@@ -159,3 +159,10 @@ def test_what_was_written_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(gate) in (0, 1)
     said = capsys.readouterr().err
     assert all(f"Wrote {name}" in said for name in ("new.npz", "new.csv", "new.xml", "n.json"))
+
+
+@pytest.mark.parametrize("command", commands())
+def test_help_shows_placeholders_and_no_lists(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "['" not in capsys.readouterr().out

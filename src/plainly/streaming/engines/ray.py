@@ -52,7 +52,7 @@ class RayEngine:
             return False
         options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
         if self.address is not None:
-            _check_address(self.address)
+            check_address(self.address)
             options["address"] = self.address
         else:
             options |= {"num_cpus": self.workers, "include_dashboard": False, "address": "local"}
@@ -92,7 +92,7 @@ class RayEngine:
             yield int(row["number"]), value
 
 
-def _check_address(address: str) -> None:
+def check_address(address: str) -> None:
     """Raise unless a gRPC server answers at an address HOST:PORT: Ray itself waits for one for many minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdecimal():  # auto, or something that Ray refuses at once
