@@ -54,8 +54,9 @@ def _arguments(rng: random.Random, files: list[str]) -> list[str]:
             arguments.append(action.option_strings[-1])
             if action.nargs != 0:
                 arguments.append(_value(rng, action, files))
-    if any("--processes" in action.option_strings for action in parser._actions):
-        arguments += ["--processes", "1"]
+    for option, value in (("--processes", "1"), ("--trials", "3")):
+        if option not in arguments and any(option in action.option_strings for action in parser._actions):
+            arguments += [option, value]
     if rng.random() < 0.3 and any("--demo" in action.option_strings for action in parser._actions):
         arguments.append("--demo")
     return arguments
@@ -95,7 +96,7 @@ def test_an_answer_or_a_sentence(block: int, tmp_path: Path, monkeypatch: pytest
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
-                with nasty.no_longer_than(120):
+                with nasty.no_longer_than(300):
                     status: object = main([*arguments, "--debug"])
             except SystemExit as stopped:  # argparse's own refusal
                 status = stopped.code
