@@ -7,8 +7,8 @@ from typing import Any
 
 import plainly_studio
 from plainly.cli.options import add_formats, number, split_names
-from plainly.cli.show import say, show
-from plainly.core.files import check_target, write_whole
+from plainly.cli.show import say, say_written, show
+from plainly.core.files import check_target, record_written, write_whole
 from plainly.core.progress import bar
 
 SUMMARY = "collect people's judgements in the browser"
@@ -83,18 +83,27 @@ def run(args: argparse.Namespace) -> int:
     action, project = options.pop("action"), options.pop("project")
     strict, form = options.pop("strict", False), options.pop("format", None)
     if action in ("export", "backup") and str(args.output) != "-":
-        check_target(args.output, inputs=[project], force=options.pop("force"))
+        files = [project, *(project.with_suffix(suffix) for suffix in (".db", ".secret") if project.name)]
+        is_forced = options.pop("force")
+        check_target(args.output, inputs=files, force=is_forced)
+        if action == "backup" and args.output.name:
+            check_target(args.output.with_suffix(".secret"), inputs=files, force=is_forced)
     if action == "export":
         content = plainly_studio.export(project, form, database=args.database)
         if args.output == "-":
             sys.stdout.buffer.write(content)
         else:
             write_whole(args.output, content)
+            say_written(args.output)
         return 0
     if action == "serve":
         options["ready"] = say
     elif action in ("create", "import"):
         options["progress"] = bar
     result = getattr(plainly_studio, "import_set" if action == "import" else action)(project, **options)
+    if action == "backup":
+        for copy in filter(Path.is_file, (args.output, args.output.with_suffix(".secret"))):
+            record_written(copy)
+            say_written(copy)
     warnings = 0 if action in ("serve", "backup") else show(result, form)
     return int(strict and warnings > 0)

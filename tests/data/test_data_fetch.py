@@ -231,7 +231,8 @@ def test_no_network_says_where_to_put_the_file(cache: Path) -> None:
         fetch.read(card)
     message = str(raised.value)
     assert card.files[0].url in message
-    assert str(cache / card.files[0].place) in message
+    assert str(cache) in message
+    assert message.count(card.files[0].place) == 1, "a long address is read once"
     assert "PLAINLY_MIRROR" in message
 
 

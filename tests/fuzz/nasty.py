@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import lzma
+import os
 import random
+import signal
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +32,34 @@ WORDS = (
     "<b>",
     "&amp;",
 )
+
+
+def generator(name: str, number: int) -> random.Random:
+    """The random choices of one block of cases, of the seed that PLAINLY_FUZZ_SEED names."""
+    return random.Random(zlib.crc32(f"{os.environ.get('PLAINLY_FUZZ_SEED', '0')} {name} {number}".encode()))
+
+
+@contextlib.contextmanager
+def no_longer_than(seconds: float) -> Iterator[None]:
+    """Raise an exception that nothing catches from whatever runs too long."""
+
+    def stop(number: int, frame: object) -> None:
+        raise BaseExceptionGroup(f"it took more than {seconds} seconds", [KeyboardInterrupt()])
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def summary(failures: list[tuple[object, ...]], cases: int) -> str:
+    """Every failure in a line, and the first completely."""
+    lines = [" ".join(map(str, failure[:2]))[:400] for failure in failures]
+    rest = "\n".join(map(str, failures[0][2:]))
+    return f"{len(failures)} of {cases}:\n" + "\n".join(lines) + f"\nThe first:\n{failures[0][:2]}\n{rest}"
 
 
 def sentence(rng: random.Random) -> str:
@@ -75,6 +109,15 @@ def write(folder: Path, rng: random.Random) -> list[str]:
         "labels.jsonl": _lines(
             [{"id": str(at), "source": "a b c .", "output": "a c .", "groups": _groups(rng)} for at in range(n)]
         ),
+        "system-long.csv": _long(rng, "system"),
+        "model-long.csv": _long(rng, "model"),
+        "float-ids.csv": b"id,source,A,B\n1.0,a b,a,b\n2.0,c d,,d\n",
+        "strange-ids.jsonl": _lines([{"id": rng.choice(IDS), "output": line} for line in lines]),
+        "scores.csv": b"system,item,rouge1,rouge2\nA,1,0.3,0.1\nB,1,0.2,\nA,2,nan,0.3\nB,2,0.5,inf\n",
+        "scale.csv": b"system,item,rater,simplicity,meaning\nA,1,r,55,1\nA,2,s,2,\nB,1,r,3,4\nB,2,s,1,2\n",
+        "cut.xz": lzma.compress(b"one\ntwo\n" * 50)[:-9],
+        "wrong.gz": b"\x1f\x8b\x08 not packed",
+        "marks.txt": "\n".join(rng.choice(MARKS) for _ in range(n)).encode(),
         "not.parquet": b"PAR1 nonsense",
         "sheet.ods": b"PK\x03\x04 nonsense",
     }
@@ -98,6 +141,17 @@ def write(folder: Path, rng: random.Random) -> list[str]:
     ]
 
 
+IDS: tuple[object, ...] = (1, 1.0, "1", " 1", "asset-7", None, True, "", [1], 10**30, "0")
+MARKS = (
+    "<think>x</think>A.",
+    "1. A b.",
+    "A\\nb",
+    "A\u200bb\u00ad",
+    "```\nA\n```",
+    "Sure! Here is it:",
+    "\u0430bc",
+    "a\tb",
+)
 BROKEN: tuple[dict[str, object], ...] = (
     {"output": None},
     {"output": 3},
@@ -127,6 +181,14 @@ SPECS = (
 def _groups(rng: random.Random) -> list[dict[str, object]]:
     """Annotated operations, sound ones more often than not."""
     return [{"label": rng.choice(("delmod", "delmod", "x")), "source": rng.choice(([1], [1], [9])), "output": []}]
+
+
+def _long(rng: random.Random, name: str) -> bytes:
+    """A row for each output of each system, some of them missing, some twice."""
+    rows = [
+        f"{system},{item},s{item},{rng.choice('xyz')}" for system in "AB" for item in range(3) if rng.random() < 0.8
+    ]
+    return "\n".join([f"{name},id,source,output", *rows, *rows[: rng.choice((0, 0, 1))]]).encode()
 
 
 def _lines(records: list[dict[str, object]]) -> bytes:

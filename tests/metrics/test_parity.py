@@ -8,6 +8,7 @@ t2t tensor2tensor's sari_hook, bleu sacrebleu 2.6.
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,7 @@ def test_sacrebleu_example_of_the_brevity_penalty() -> None:
         ("bleu(tokenize=char)", {"tokenize": "char"}),
         ("bleu(tokenize=zh)", {"tokenize": "zh"}),
         ("bleu(max_order=2)", {"max_ngram_order": 2}),
+        ("bleu(max_order=6)", {"max_ngram_order": 6}),
     ],
 )
 def test_bleu_equals_sacrebleu(turkcorpus: EvalSet, spec: str, settings: dict[str, object]) -> None:
@@ -186,3 +188,47 @@ def test_chrf_equals_sacrebleu(turkcorpus: EvalSet, settings: dict[str, object])
     columns = [list(column) for column in zip(*items.references, strict=True)]
     expected = CHRF(**settings).corpus_score(outputs, columns).score  # type: ignore[arg-type]
     assert Chrf(**settings).score(rows.sum(axis=0))[0] == pytest.approx(expected, abs=1e-9)  # type: ignore[arg-type]
+
+
+def _shuffled_texts(rng: random.Random) -> tuple[list[str], list[list[str]]]:
+    """Outputs and references that share words and phrases in other places, some longer than Tercom's beam is wide."""
+    words = [*(f"W{n}" for n in range(rng.choice((3, 30)))), "Dr.", "(x)", "don't", "3.5", "城市", "！", "a,b", "&amp;"]
+    outputs, references = [], []
+    for _ in range(3):
+        text = rng.choices(words, k=rng.randrange(1, rng.choice((8, 30, 70))))
+        row = []
+        for _ in range(2):
+            moved = list(text)
+            for _ in range(rng.randrange(4)):
+                start, end = sorted(rng.choices(range(len(moved) + 1), k=2))
+                phrase, moved = moved[start:end], moved[:start] + moved[end:]
+                at = rng.randrange(len(moved) + 1)
+                moved[at:at] = phrase
+            row.append("  ".join(word if rng.random() < 0.9 else rng.choice(words) for word in moved))
+        references.append(row)
+        outputs.append(rng.choice((" ".join(text), " ".join(text), "", " ".join(rng.choices(words, k=20)))))
+    return outputs, references
+
+
+@pytest.mark.parametrize(
+    ("peer", "spec", "settings"),
+    [
+        ("BLEU", "bleu(max_order={max_ngram_order})", {"max_ngram_order": 5}),
+        ("BLEU", "bleu(max_order={max_ngram_order},smooth=add-k)", {"max_ngram_order": 6, "smooth_method": "add-k"}),
+        ("CHRF", "chrf(whitespace=true)", {"whitespace": True}),
+        ("CHRF", "chrf(eps_smoothing=true)", {"eps_smoothing": True}),
+        ("CHRF", "chrf(eps_smoothing=true,word_order=2)", {"eps_smoothing": True, "word_order": 2}),
+        ("TER", "ter", {}),
+        ("TER", "ter(normalized=true,asian_support=true)", {"normalized": True, "asian_support": True}),
+        ("TER", "ter(no_punct=true,case_sensitive=true)", {"no_punct": True, "case_sensitive": True}),
+    ],
+)
+def test_random_texts_get_sacrebleus_scores(peer: str, spec: str, settings: dict[str, object]) -> None:
+    from sacrebleu import metrics as peers
+
+    ours, theirs = metric(spec.format(**settings)), getattr(peers, peer)(**settings)
+    for seed in range(8):
+        outputs, references = _shuffled_texts(random.Random(seed))
+        rows = ours.measure(EvalSet.of(references=references), outputs)
+        expected = theirs.corpus_score(outputs, [list(column) for column in zip(*references, strict=True)]).score
+        assert ours.score(rows.sum(axis=0))[0] == pytest.approx(expected, abs=1e-9), seed

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import http.server
 import json
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -193,3 +197,33 @@ def test_standard_output_carries_nothing_but_results(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["items"] == 500
     assert "noise of Ray" in done.stderr
+
+
+def test_an_address_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that accepts and stays silent, one that is not Ray, and none at all; and a cluster that is there."""
+    from plainly.core.errors import BadInput
+    from plainly.streaming.engines.ray import check_address
+
+    monkeypatch.setenv("PLAINLY_LIMITS", "wait=1")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
+            start = time.monotonic()
+            with pytest.raises(BadInput, match="did not answer within 1 seconds"):
+                check_address(address)
+            assert time.monotonic() - start < 10
+    with pytest.raises(BadInput, match="refused"):
+        check_address(f"127.0.0.1:{port}")
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    threading.Thread(target=server.handle_request, daemon=True).start()
+    with pytest.raises(BadInput, match="not a Ray cluster"):
+        check_address(f"127.0.0.1:{server.server_port}")
+    server.server_close()
+
+
+def test_a_cluster_answers(runtime: None) -> None:
+    import ray
+
+    from plainly.streaming.engines.ray import check_address
+
+    check_address(ray.get_runtime_context().gcs_address)

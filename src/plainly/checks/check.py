@@ -47,7 +47,7 @@ def check(
     if source is not None:
         check_text("source", source)
     check_texts("references", references)
-    active = resolve_rules(rules, preset if preset or rules else "plain")
+    active = resolve_rules(rules, preset if preset or rules is not None else "plain")
     sources = None if source is None else [source]
     evalset = EvalSet.of(sources, references=[tuple(references)] if references else None, items=1)
     available = {*(["source"] if source is not None else []), *(["references"] if references else [])}

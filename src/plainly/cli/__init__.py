@@ -7,12 +7,14 @@ the entry point group ``plainly.commands``; their modules also have ``SUMMARY``,
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import shlex
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -48,6 +50,20 @@ _TITLE = "plainly evaluates text simplification. What do you want to do?"
 _EPILOG = "plainly COMMAND --help shows options and examples. Start with: plainly score --demo"
 
 
+@contextmanager
+def _printable_streams() -> Iterator[None]:
+    """Make sure that everything can be printed: if a stream is closed, and in any encoding."""
+    with ExitStack() as opened:
+        for name in ("stdout", "stderr"):
+            if (stream := getattr(sys, name)) is None:
+                setattr(sys, name, opened.enter_context(open(os.devnull, "w", encoding="utf-8")))
+                opened.callback(setattr, sys, name, None)
+            elif isinstance(stream, io.TextIOWrapper) and stream.errors != "backslashreplace":
+                stream.reconfigure(errors="replace")
+        yield
+
+
+@_printable_streams()
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status.
 
@@ -77,7 +93,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             parse = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
             args = parse(arguments[1:])
             args.command_line = shlex.join(["plainly", *arguments])
-            outcome: Result | int = command.run(args)
+            from plainly.core.files import guard_files
+
+            with guard_files() if getattr(args, "force", None) is False else nullcontext():
+                outcome: Result | int = command.run(args)
             status = outcome if isinstance(outcome, int) else int(show(outcome, args.format) > 0 and args.strict)
             sys.stdout.flush()
             return status

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from plainly.cli import options
 from plainly.cli.options import number
+from plainly.cli.show import say_written
 from plainly.core.errors import BadInput
 from plainly.core.limits import cores
 from plainly.core.progress import bar
@@ -40,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--intervals", action="store_true", help="show where 95 %% of the trials lie, in levels")
     add("--plots", type=Path, metavar="DIR", help="draw every metric of every system there, as SVG and PNG")
     add("--out", type=Path, metavar="DIR", help="write all tables there, as CSV and Markdown")
-    options.add_formats(parser)
+    options.add_formats(parser, force=True)
 
 
 def run(args: argparse.Namespace) -> Result:
@@ -72,9 +73,10 @@ def run(args: argparse.Namespace) -> Result:
     if args.plots is not None:
         from plainly.reporting.curves import save_attacks
 
-        save_attacks(result, args.plots)
+        say_written(*save_attacks(result, args.plots))
     if args.out is not None:
         result.write(args.out)
+        say_written(f"all tables to {args.out}")
     return result
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly.cli import options
-from plainly.cli.show import show
+from plainly.cli.show import say_written, show
 from plainly.core.errors import BadInput
 from plainly.core.progress import bar
 
@@ -75,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
             progress=bar,
         )
     options.say_resumed(result.evaluation)
+    say_written(args.set_aside)
     warnings = show(result, args.format)
     return 130 if not result.evaluation.complete else int(args.strict and warnings > 0)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly.cli import options
-from plainly.cli.show import say, show
+from plainly.cli.show import say, say_written, show
 from plainly.core.files import write_whole
 from plainly.core.progress import bar
 
@@ -61,16 +61,20 @@ def run(args: argparse.Namespace) -> int:
     shared: dict[str, Any] = {"sampling": options.sampling(args), "progress": bar}
     outcome = gate(texts, rules=all_rules, undecided=args.undecided, **shared)
     files = {system: path for path in args.systems for system in (path.partition("=")[0], stem(path))}
+    page = None
+    if args.report:
+        from plainly.reporting.report import report
+
+        page = report(
+            texts, metrics=list(outcome.rules.specs) or None, gate=outcome, command=args.command_line, **shared
+        )
     if args.junit:
         write_whole(args.junit, formats.junit(outcome))
     if args.sarif:
         write_whole(args.sarif, formats.sarif(outcome, files))
-    if args.report:
-        from plainly.reporting.report import report
-
-        metrics = list(outcome.rules.specs) or None
-        report(texts, metrics=metrics, gate=outcome, out=args.report, command=args.command_line, **shared)
-        say(f"Wrote {args.report}.")
+    if page is not None:
+        page.write(args.report)
+    say_written(args.junit, args.sarif, args.report)
     if args.github:
         sys.stdout.write(formats.github(outcome, files))
         for note in outcome.notes():

@@ -1,12 +1,12 @@
 """``plainly operations``: label, count and compare what was done to the sentences."""
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from plainly.cli import options
 from plainly.cli.options import number
-from plainly.cli.show import print_warnings, say
+from plainly.cli.show import print_warnings, say, say_written
 from plainly.core.errors import BadInput
 from plainly.core.limits import cores
 from plainly.core.progress import bar
@@ -32,9 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     def action(name: str, summary: str) -> Callable[..., argparse.Action]:
-        subparser = actions.add_parser(name, help=summary)
-        subparser.set_defaults(force=True)  # annotations carry no mark of who wrote them
-        return subparser.add_argument
+        return actions.add_parser(name, help=summary).add_argument
 
     add = action("typology", "the labels, their classes and definitions")
     add("label", nargs="?", help="explain one label or class")
@@ -93,8 +91,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     labeller = "light (trained on non-commercial data), rules (no trained weights), or spacy (with a parser)"
     for name in ("compare", "label", "evaluate"):
         actions.choices[name].add_argument("--labeller", default="light", help=labeller)
-    for subparser in actions.choices.values():
-        options.add_formats(subparser)
+    for name, subparser in actions.choices.items():
+        options.add_formats(subparser, force=name in ("label", "repair", "convert", "train"))
 
 
 def run(args: argparse.Namespace) -> Result | int:
@@ -156,7 +154,7 @@ def _label(args: argparse.Namespace) -> Result | None:
     for system, counts in result.documents.items():
         say(f"{system or 'outputs'}: {', '.join(f'{name} {count:,}' for name, count in counts.items())}")
     if args.output:
-        _say_written(result.save(args.output))
+        say_written(*result.save(args.output))
     else:
         print(formats.write_jsonl(result.pairs), end="")
     return None
@@ -177,14 +175,15 @@ def _repair(args: argparse.Namespace) -> Result:
     options.check_targets(args, args.output)
     result = repair(args.set)
     if args.output:
-        _say_written(result.save(args.output))
+        say_written(*result.save(args.output))
     return result
 
 
 def _convert(args: argparse.Namespace) -> None:
     from plainly.typology import formats
 
-    _say_written(formats.save(formats.load(args.set), args.output))
+    options.check_targets(args, args.output)
+    say_written(*formats.save(formats.load(args.set), args.output))
 
 
 def _relate(args: argparse.Namespace) -> Result:
@@ -202,18 +201,15 @@ def _measure_labeller(args: argparse.Namespace) -> Result | None:
         return agreement.evaluate_labeller(args.set, name=args.labeller)
     options.check_targets(args, args.output, args.save)
     if not args.output:
-        return agreement.cross_validate_labeller(
+        result = agreement.cross_validate_labeller(
             args.set, gold=args.gold or None, folds=args.folds, spacy=args.spacy, save=args.save, progress=bar
         )
+        say_written(args.save)
+        return result
     losses = agreement.train_labeller(args.output, args.set, spacy=args.spacy, progress=bar)
     say(f"Loss by epoch: {', '.join(f'{loss:.3f}' for loss in losses)}")
     say(f"Wrote {args.output} ({Path(args.output).stat().st_size / 1e6:.2f} MB)")
     return None
-
-
-def _say_written(paths: Iterable[Path]) -> None:
-    for path in paths:
-        say(f"Wrote {path}")
 
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace], Result | None]] = {

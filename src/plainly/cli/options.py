@@ -423,7 +423,7 @@ def state_file(args: argparse.Namespace, corpus: Corpus) -> Path:
 
     if args.state:
         state = Path(args.state)
-        check_target(state, inputs=[part.file for part in corpus.parts])
+        check_target(state, inputs=[part.file for part in corpus.parts], force=args.force)
     else:
         metrics = evaluate.resolve_metrics(args.metrics, corpus, like=args.like, target=args.target)
         state = cache_directory() / "runs" / f"{run_key(corpus, metrics)}.npz"

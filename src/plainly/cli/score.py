@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from plainly.cli import options
-from plainly.cli.show import show
+from plainly.cli.show import say_written, show
 from plainly.core.progress import bar
 
 HELP = """\
@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
             score_file.check_segments(file)
         if args.save:
             score_file.check_saved(args.save)
-        options.check_targets(args, args.save, args.set_aside, file)
+        parts = map(str, Path(folder).glob("part-*.parquet")) if folder else ()
+        options.check_targets(args, args.save, args.set_aside, file, *parts)
         evaluation = score(
             data,
             metrics=args.metrics,
@@ -82,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     if args.save:
         score_file.save(args.save, evaluation)
     options.say_resumed(evaluation)
+    say_written(args.segments, args.save, args.set_aside)
     warnings = show(evaluation, args.format)
     if args.signature and args.format not in ("json", "csv", "long"):
         for scores in next(iter(evaluation.values())).values():

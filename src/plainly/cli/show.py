@@ -123,6 +123,13 @@ def say(message: str) -> None:
     print(for_shell(message), file=sys.stderr)
 
 
+def say_written(*paths: object) -> None:
+    """Report on stderr which files were written; None is skipped."""
+    for path in paths:
+        if path is not None:
+            say(f"Wrote {path}")
+
+
 def print_warnings(warnings: Sequence[Note]) -> None:
     """Print one line per code: its first warning and where else it occurred; then how to learn more."""
     by_code: dict[str, list[Note]] = {}

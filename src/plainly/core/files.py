@@ -1,25 +1,22 @@
 """Files: reading one whole within its limits, writing one whole or not at all."""
 
 import contextlib
+import hashlib
 import io
 import json
 import os
 import select
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from plainly.core import limits
 from plainly.core.errors import BadInput
 
-# How files that plainly writes begin: a page, every item's scores, rows set aside, JSON of any command, figures.
-_MARKS = (
-    b'content="plainly', b"system,id,", b"system\tid\t", b'{"system": ', b'{"file": ', b'"schema": "plainly.',
-    b'class="figure plainly-figure"'
-)  # fmt: skip
-_LOOKED_AT = 4096
+_is_guarded: ContextVar[bool] = ContextVar("is_guarded", default=False)
 
 
 def cache_directory() -> Path:
@@ -97,11 +94,14 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         if before is not None and not stat.S_ISREG(before):
             target.write_bytes(data)  # a device or a pipe
             return
+        if _is_guarded.get():
+            check_target(target)
         with open(part, "xb") as file:
             file.write(data)
         if before is not None:
             os.chmod(part, stat.S_IMODE(before))
         os.replace(part, target)
+        _record(target, hashlib.sha256(data).hexdigest())
     except OSError as error:
         raise BadInput(
             f"Cannot write {path}: {error.strerror or error}. What was there before is unchanged."
@@ -158,18 +158,46 @@ def check_target(path: str | Path, *, inputs: Iterable[str | Path] = (), force: 
     if target.is_dir():
         raise BadInput(f"Cannot write {path}: it is a directory. Name a file in it.")
     if not (force or not target.is_file() or is_written_by_plainly(target)):
-        raise BadInput(f"{path} exists and was not written by plainly. Name another file, or pass force=True.")
+        why = "was not written by plainly, or was changed since"
+        raise BadInput(f"{path} exists and {why}. Name another file, or pass force=True.")
+
+
+@contextlib.contextmanager
+def guard_files() -> Iterator[None]:
+    """In this context, refuse to overwrite files that plainly did not write, whoever writes them."""
+    before = _is_guarded.set(True)
+    try:
+        yield
+    finally:
+        _is_guarded.reset(before)
+
+
+def record_written(path: str | Path) -> None:
+    """Remember the content of a file that plainly has written, so that it may be overwritten while it is unchanged."""
+    with open(path, "rb") as file:
+        _record(Path(os.path.realpath(path)), hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def is_written_by_plainly(path: str | Path) -> bool:
-    """Return whether a file is empty or was written by plainly, so that it may be overwritten."""
+    """Return whether a file is empty, or as plainly left it: one that the user has changed since is the user's."""
     with open(path, "rb") as file:
-        start = file.read(_LOOKED_AT)
-    if not start or any(mark in start for mark in _MARKS):
-        return True
-    if start.startswith(b"PK"):  # rows and states are archives whose table of contents names "about"
-        import zipfile
-
-        with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
-            return "about.npy" in archive.namelist()
+        if not os.fstat(file.fileno()).st_size:
+            return True
+        with contextlib.suppress(OSError):
+            digest = _receipt(Path(os.path.realpath(path))).read_text(encoding="ascii")
+            return digest == hashlib.file_digest(file, "sha256").hexdigest()
     return False
+
+
+def _record(target: Path, digest: str) -> None:
+    receipt = _receipt(target)
+    if target.is_relative_to(os.path.realpath(cache_directory())):
+        return
+    with contextlib.suppress(OSError):  # without it, the file is overwritten only with --force
+        receipt.parent.mkdir(parents=True, exist_ok=True)
+        receipt.write_text(digest, encoding="ascii")
+
+
+def _receipt(target: Path) -> Path:
+    """Return the file in the cache that holds the SHA-256 of what plainly wrote to ``target``."""
+    return cache_directory() / "written" / hashlib.sha256(os.fsencode(target)).hexdigest()

@@ -45,7 +45,7 @@ LIMITS = {
     "comparisons": SizeLimit(
         100_000_000_000,
         "pairs of characters",
-        "a source and an output between which edits are counted (levenshtein, easse-quality)",
+        "a source and an output between which edits are counted (levenshtein, easse-quality, ter)",
         "Give sentences or paragraphs as lines of their own, or leave the metric out.",
     ),
     "wait": SizeLimit(30, "seconds", "waiting for a pipe without a writer, or for an address that does not answer"),

@@ -22,6 +22,7 @@ METRICS = {
     "tbleu": "plainly.metrics.bleu:TBleu",
     "fkbleu": "plainly.metrics.bleu:FkBleu",
     "chrf": "plainly.metrics.bleu:Chrf",
+    "ter": "plainly.metrics.bleu:Ter",
     "fkgl": "plainly.metrics.readability:Fkgl",
     "flesch": "plainly.metrics.readability:Flesch",
     "ari": "plainly.metrics.readability:Ari",

@@ -148,8 +148,8 @@ def _download(file: File, tell: Tell) -> Local:
         if part.exists():  # Keep it for the next run.
             os.replace(part, target.with_name(f"{target.name}.part"))
     raise DataUnavailable(
-        f"Could not download {'; nor '.join(reasons)}. Run again to resume, or place the file at {target}, "
-        f"or set {MIRROR} to a directory or base URL that has it at {file.place}."
+        f"Could not download {'; nor '.join(reasons)}. Run again to resume, or place the file in {cache_directory()}, "
+        f"or in a directory or at a base URL that {MIRROR} names: under its address without https://"
     )
 
 

@@ -140,7 +140,7 @@ def with_language(texts: Texts, language: str | None) -> Texts:
         language, origin = evalset.language, f"according to the card of {evalset.name}" if evalset.name else origin
         if language in ("", "en"):  # unknown, or the default of every metric
             return texts
-    elif language == "auto":
+    elif isinstance(language, str) and language == "auto":
         lines = evalset.sources if evalset.has_sources else next(iter(texts.outputs.values()), ())
         language, origin = detection.detect_all(lines[:_DETECTION_SAMPLE])[1] or "", "detected from the texts"
         if not language:

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from plainly.core.errors import BadInput, did_you_mean
+from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import ABSENT, Absent, EvalSet
 from plainly.core.formatting import count_noun
 from plainly.core.result import Note
@@ -26,8 +26,7 @@ Span = tuple[int, int]
 
 def with_unit(inputs: Texts, unit: str) -> Texts:
     """Return the inputs with items of this unit."""
-    if unit not in UNITS:
-        raise BadInput(f"Unknown unit {unit!r}.{did_you_mean(unit, UNITS)} Units: {', '.join(UNITS)}.")
+    check_choice("unit", unit, UNITS)
     if not len(inputs.evalset):
         return inputs
     return _join(inputs) if unit == "document" else _divide(inputs, unit)

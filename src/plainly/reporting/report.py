@@ -194,10 +194,10 @@ def report(
     if choices is not None:
         contents = replace(contents, preferences=rank(choices))
     result = Report(contents, title or evaluation.evalset.name or _TITLE, gate=gate, command=command)
-    if out is not None:
-        result.write(out)
     if figures is not None:
         result.write_figures(figures, progress=progress)
+    if out is not None:  # last, so that nothing can fail when the page is there
+        result.write(out)
     return result
 
 

@@ -78,6 +78,8 @@ def compare(
     swapped between two systems; ``trials`` are as many as all comparisons need, unless passed. Where the set has
     groups, these are drawn or swapped as wholes. The other arguments are those of ``score``.
     """
+    if isinstance(tests, (str, bytes)) or not isinstance(tests, Iterable):
+        raise BadInput(f"tests= must be a list of {' and '.join(map(repr, TESTS))}, not {tests!r:.60}.")
     for test_name in tests:
         check_choice("tests", test_name, TESTS)
     check_choice("over", over, get_args(Over))

@@ -6,11 +6,12 @@ larger one only sums by bin are kept: memory does not grow with it, and no score
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -19,8 +20,9 @@ import numpy as np
 
 import plainly
 from plainly.core import registry
-from plainly.core.errors import check_choice
+from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import EvalSet, format_fingerprint
+from plainly.core.files import record_written
 from plainly.core.metric import Floats, Metric, Needs
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.sampling import Sampling
@@ -140,14 +142,28 @@ class SegmentWriter:
             {name: pyarrow.array(values, type=types.get(name, pyarrow.float64()), from_pandas=name not in types)
              for name, values in columns.items()}
         )  # fmt: skip
-        if self._writer is None:
-            self._writer = pyarrow.parquet.ParquetWriter(self._unfinished, table.schema)
-        self._writer.write_table(table)
+        with self._refusal():
+            if self._writer is None:
+                self._writer = pyarrow.parquet.ParquetWriter(self._unfinished, table.schema)
+            self._writer.write_table(table)
 
     def close(self) -> None:
         if self._writer is not None:
-            self._writer.close()
-            os.replace(self._unfinished, self._path)
+            with self._refusal():
+                self._writer.close()
+                os.replace(self._unfinished, self._path)
+                record_written(self._path)
+
+    @contextlib.contextmanager
+    def _refusal(self) -> Iterator[None]:
+        """Report what keeps the file from being written, such as a full disk, and remove what was written."""
+        try:
+            yield
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._unfinished.unlink()
+            reason = os.strerror(error.errno) if error.errno else error
+            raise BadInput(f"Cannot write {self._path}: {reason}.") from None
 
 
 def evaluate_corpus(

@@ -67,7 +67,7 @@ def write_segments(path: str, evaluation: ScoreTable) -> None:
 def check_saved(path: str) -> None:
     """Raise unless the file's name is that of saved scores."""
     if Path(path).suffix != ".npz":
-        raise BadInput(f"Saved scores are a .npz file; name it {Path(path).with_suffix('.npz')}.")
+        raise BadInput(f"Saved scores are a .npz file, such as {Path(path).stem or 'scores'}.npz; not {path}.")
 
 
 def save(path: str, evaluation: ScoreTable) -> None:

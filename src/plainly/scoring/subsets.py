@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core import registry
-from plainly.core.errors import BadInput, UnknownName
+from plainly.core.errors import BadInput, UnknownName, check_text
 from plainly.core.evalset import EvalSet
 from plainly.core.result import Note, Table
 from plainly.scoring.evaluate import add_intervals
@@ -48,6 +48,7 @@ def divide(evalset: EvalSet, outputs: Outputs, by: str, *, together: bool = Fals
     Split and copy depend on a system's outputs. With ``together`` all systems get the same items, as a paired
     comparison needs: those where any of the systems split or copied, and the others.
     """
+    check_text("by", by)
     if by in evalset.columns:
         return _same_for_all(by, _from_column(by, evalset.columns[by]), outputs)
     if by in _OF_ITEMS:

@@ -324,7 +324,9 @@ def seekable(path: str, scratch: list[str]) -> str:
                 chunk = origin.read(_CHUNK)
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}.") from None
-    except (OSError, EOFError, ValueError) as error:
+    except BadInput:
+        raise
+    except Exception as error:  # each library has its own exception for damaged data
         kind = COMPRESSED.get(packed, "text")
         raise BadInput(f"{label(path)} cannot be read as {kind} ({error}). Copy or download it again.") from None
     return copy

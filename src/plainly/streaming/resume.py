@@ -16,7 +16,7 @@ import numpy as np
 
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet, fingerprint
-from plainly.core.files import read_arrays, write_arrays
+from plainly.core.files import read_arrays, record_written, write_arrays
 from plainly.core.limits import handle_signals
 from plainly.core.metric import Floats
 from plainly.stats.exact_sum import BinnedSum, BinOrder, ExactSum
@@ -155,6 +155,7 @@ class Run:
         if self._aside is not None:
             with _writing(self._aside), open(self._aside, "ab") as file:
                 file.truncate(aside_bytes)  # rows that were written after the last save will come again
+            record_written(self._aside)
 
     def measure(
         self, parts: Sequence[Part], work: Work[tuple[int, Part], Totals], engine: Engine, *, gpus: float, tell: Tell
@@ -179,8 +180,10 @@ class Run:
 
     def _finish(self, number: int, totals: Totals) -> None:
         if self._aside is not None and totals.bad:
-            with _writing(self._aside), open(self._aside, "a", encoding="utf-8") as file:
-                file.writelines(json.dumps(asdict(bad), ensure_ascii=False) + "\n" for bad in totals.bad)
+            with _writing(self._aside):
+                with open(self._aside, "a", encoding="utf-8") as file:
+                    file.writelines(json.dumps(asdict(bad), ensure_ascii=False) + "\n" for bad in totals.bad)
+                record_written(self._aside)
         self.totals.merge(totals)
         self.done.add(number)
         self._is_saved = False

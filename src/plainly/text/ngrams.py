@@ -40,7 +40,8 @@ class Block:
     tables: tuple[KeyTable, ...]  # of each order, from the number of an n-gram's beginning and its last token
     reference_lengths: Ints  # (items, most references); −1 where there is none
     reference_counts: Ints  # how many references each item has
-    cell: Counts  # item × ORDER + (length − 1): where an n-gram's contribution is added up
+    orders: int  # the length of the longest n-grams
+    cell: Counts  # item × orders + (length − 1): where an n-gram's contribution is added up
     source: Counts  # occurrences in the source
     reference_sum: Counts  # in all references together
     reference_most: Counts  # in the reference that has most
@@ -51,7 +52,7 @@ class Block:
         return self.stop - self.start
 
     def total(self, values: Numbers | None) -> Floats:
-        """Add up one value per n-gram (or count n-grams) into (items, ORDER)."""
+        """Add up one value per n-gram (or count n-grams) into (items, orders)."""
         return add_up(self.cell, values, self)
 
 
@@ -68,12 +69,12 @@ class Match:
     _unknown: tuple[Ints, ...]  # for each order, where that n-gram with one more token is not in the block
 
     def total(self, values: Numbers | None) -> Floats:
-        """Add up one value per n-gram (or count n-grams) into (items, ORDER)."""
+        """Add up one value per n-gram (or count n-grams) into (items, orders)."""
         return add_up(self.cell, values, self.block)
 
     @cached_property
     def others(self) -> Floats:
-        """How many distinct n-grams of each output are neither in the source nor in the references, (items, ORDER)."""
+        """How many distinct n-grams of each output are neither in the source nor in the references, (items, orders)."""
         items, room, beginning = self.tokens.owners, _room(self.tokens), self._beginning.copy()
         at = np.empty(0, dtype=np.int64)
         cells = []
@@ -82,13 +83,19 @@ class Match:
             others, number = KeyTable.numbering(pairs(beginning[at], self.tokens.values[at + order]))
             beginning[at] = len(table) + number
             cell = np.empty(len(others), dtype=np.int64)
-            cell[number] = items[at] * ORDER + order
+            cell[number] = items[at] * self.block.orders + order
             cells.append(cell)
         return add_up(np.concatenate(cells), None, self.block)
 
 
 def prepare_blocks(
-    evalset: EvalSet, *, tokenize: str, lowercase: bool, blank_token: bool = False, raw_source: bool = False
+    evalset: EvalSet,
+    *,
+    tokenize: str,
+    lowercase: bool,
+    blank_token: bool = False,
+    raw_source: bool = False,
+    orders: int = ORDER,
 ) -> Iterator[Block]:
     """Return the blocks of an evaluation set, which are cached with it if it is small, otherwise made one by one.
 
@@ -99,11 +106,11 @@ def prepare_blocks(
     def build(evalset: EvalSet) -> Iterator[Block]:
         for start, stop in split_blocks(sizes, most=BLOCK_ITEMS, size_limit=BLOCK_CHARACTERS):
             words = vocabulary(tokenize, lowercase=lowercase, blank_token=blank_token)
-            yield _prepare(evalset, start, stop, words, raw_source)
+            yield _prepare(evalset, start, stop, words, raw_source, orders)
 
     if sum(sizes) > CACHED_CHARACTERS:
         return build(evalset)
-    key = ("ngrams", tokenize, lowercase, blank_token, raw_source)
+    key = ("ngrams", tokenize, lowercase, blank_token, raw_source, orders)
     return iter(evalset.prepare(key, lambda evalset: list(build(evalset))))
 
 
@@ -136,14 +143,14 @@ def match(block: Block, outputs: Sequence[str]) -> Match:
 
 
 def add_up(cell: npt.NDArray[np.integer], values: Numbers | None, block: Block) -> Floats:
-    """Add up one value per n-gram (or count n-grams) into (items, ORDER); exact for integers, far below 2**53."""
+    """Add up one value per n-gram (or count n-grams) into (items, orders); exact for integers, far below 2**53."""
     if values is not None and values.dtype == np.bool_:
         cell, values = cell[values.astype(np.bool_, copy=False)], None
-    sums: Floats = np.bincount(cell, weights=values, minlength=len(block) * ORDER).astype(np.float64, copy=False)
-    return sums.reshape(len(block), ORDER)
+    sums: Floats = np.bincount(cell, weights=values, minlength=len(block) * block.orders).astype(np.float64, copy=False)
+    return sums.reshape(len(block), block.orders)
 
 
-def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_source: bool) -> Block:
+def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_source: bool, orders: int) -> Block:
     items = stop - start
     references = evalset.references[start:stop]
     reference_counts = np.fromiter(map(len, references), dtype=np.int64, count=items)
@@ -158,16 +165,27 @@ def _prepare(evalset: EvalSet, start: int, stop: int, words: Vocabulary, raw_sou
     place = np.arange(len(texts)) - first_texts[item] - 1  # of a reference among those of its item; −1: a source
     reference_lengths = np.full((items, 1 + int(reference_counts.max(initial=1))), -1, dtype=np.int64)
     reference_lengths[item, place] = tokens.lengths
-    tables, counts = zip(*_count(tokens, item, place, reference_counts), strict=True)
+    tables, counts = zip(*_count(tokens, item, place, reference_counts, orders), strict=True)
     cell, source, together, most, containing = map(np.concatenate, zip(*counts, strict=True))
     reference_lengths = reference_lengths[:, :-1]  # without the place −1, the sources'
     return Block(
-        start, stop, words, tables, reference_lengths, reference_counts, cell, source, together, most, containing
+        start,
+        stop,
+        words,
+        tables,
+        reference_lengths,
+        reference_counts,
+        orders,
+        cell,
+        source,
+        together,
+        most,
+        containing,
     )
 
 
 def _count(
-    tokens: Ragged, item: Ints, place: Ints, reference_counts: Ints
+    tokens: Ragged, item: Ints, place: Ints, reference_counts: Ints, orders: int
 ) -> Iterator[tuple[KeyTable, tuple[Counts, ...]]]:
     """Yield for each order the table of its n-grams, and their cells and counts as in ``Block``.
 
@@ -178,7 +196,7 @@ def _count(
     in_source = np.flatnonzero(place < 0)
     again = np.flatnonzero(place >= 0)  # where an n-gram may begin that occurs more than once in its reference
     at = np.arange(len(room))
-    for order in range(ORDER):
+    for order in range(orders):
         at, in_source, again = (where[room[where] > order] for where in (at, in_source, again))
         table, number = KeyTable.numbering(pairs(beginning[at], tokens.values[at + order]))
         beginning[at] = number
@@ -191,7 +209,7 @@ def _count(
         again = again[is_repeat]
         np.maximum.at(most, repeats, times)
         np.subtract.at(containing, repeats, times - 1)
-        cell = item_of_gram * ORDER + order
+        cell = item_of_gram * orders + order
         yield table, tuple(map(_small, (cell, source, together, most, containing)))
 
 

@@ -129,8 +129,8 @@ def label(
 
     With ``unit="sentence"``, the sentences of longer texts are aligned first, and each pair is sentences that match.
     """
-    if unit not in (None, "sentence"):
-        raise BadInput(f"Operations are labelled in whole texts or with unit='sentence', not {unit!r}.")
+    if unit is not None and (not isinstance(unit, str) or unit != "sentence"):
+        raise BadInput(f"Operations are labelled in whole texts or with unit='sentence', not {unit!r:.60}.")
     check_count("processes", processes)
     inputs = read_texts(
         data,

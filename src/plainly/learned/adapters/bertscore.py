@@ -5,7 +5,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -23,7 +22,7 @@ _WITH_SPACES = frozenset({"roberta", "gpt2", "bart", "longformer", "deberta"})  
 
 @dataclass(frozen=True, repr=False)
 class BertScore(PublishedMetric):
-    """Token-matching F1, precision and recall, 0–100, of the best reference (or of the source).
+    """Token-matching F1, precision and recall, 0–100, each of the reference where it is highest (or of the source).
 
     ``layer`` is the hidden layer of the vectors (the package's default for roberta-large is 17), ``idf`` weights tokens
     by how rare they are in the references, ``baseline`` is the package's baseline file for the model, by which scores
@@ -60,7 +59,7 @@ class BertScore(PublishedMetric):
         rows = np.zeros((len(outputs), 4))
         for row, output, references in zip(rows, outputs, others, strict=True):
             matches = [_match(tokens[output], tokens[other], rarity, _special_ids(network)) for other in references]
-            row[:] = (*max(((match - baseline) / (1 - baseline) for match in matches), key=itemgetter(0)), 1.0)
+            row[:] = (*(np.max(matches, axis=0) - baseline) / (1 - baseline), 1.0)
         return rows
 
     def score(self, totals: Floats) -> Floats:
@@ -79,7 +78,10 @@ class BertScore(PublishedMetric):
         if not self.baseline:
             return np.zeros(3)
         try:
-            rows = {int(row["LAYER"]): row for row in csv.DictReader(Path(self.baseline).read_text().splitlines())}
+            rows = {
+                int(row["LAYER"]): row
+                for row in csv.DictReader(Path(self.baseline).read_text(encoding="utf-8").splitlines())
+            }
             return np.array([float(rows[self.layer][name]) for name in "FPR"])
         except (OSError, KeyError, ValueError) as error:
             raise BadInput(

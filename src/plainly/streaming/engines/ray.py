@@ -8,12 +8,16 @@ import contextlib
 import logging
 import os
 import pickle
+import socket
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from plainly.core import limits
 from plainly.core.errors import BadInput, require_package
 from plainly.streaming.engines import Result, Task, Tell, Work, ignore_progress
+
+_SETTINGS = b"\0\0\0\x04\0\0\0\0\0"  # the frame that both sides of an HTTP/2 connection send first
 
 
 class RayEngine:
@@ -48,6 +52,7 @@ class RayEngine:
             return False
         options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
         if self.address is not None:
+            check_address(self.address)
             options["address"] = self.address
         else:
             options |= {"num_cpus": self.workers, "include_dashboard": False, "address": "local"}
@@ -85,6 +90,27 @@ class RayEngine:
                 raise value
             tell(int(row["progress"]))
             yield int(row["number"]), value
+
+
+def check_address(address: str) -> None:
+    """Raise unless a gRPC server answers at an address HOST:PORT: Ray itself waits for one for many minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():  # auto, or something that Ray refuses at once
+        return
+    seconds = limits.limit("wait")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds) as connection:
+            connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _SETTINGS)
+            answer = connection.recv(9)
+    except TimeoutError:
+        more = f"To wait longer: {limits.SETTING}=wait={10 * seconds}"
+        raise BadInput(f"The cluster at {address} did not answer within {seconds:,} seconds. {more}") from None
+    except (OSError, OverflowError) as error:
+        raise BadInput(f"Cannot reach the cluster at {address}: {getattr(error, 'strerror', '') or error}") from None
+    if answer and answer[3:4] != _SETTINGS[3:4] and "RAY_USE_TLS" not in os.environ:
+        raise BadInput(
+            f"What answers at {address} is not a Ray cluster. Its port is 6379, or 10001 for ray://HOST:10001."
+        )
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ _LONGEST = 600  # characters; more would only take longer
 
 def check(code: str) -> str:
     """Return the code if there is such a language, otherwise raise an error."""
-    if code not in NAMES:
+    if not isinstance(code, str) or code not in NAMES:
         raise UnknownName("language", code, NAMES, see="plainly score --help")
     return code
 
