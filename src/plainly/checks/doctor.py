@@ -6,6 +6,7 @@
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from urllib.parse import quote
 
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName
-from plainly.core.evalset import EvalSet
+from plainly.core.evalset import Absent, EvalSet
 from plainly.core.files import check_target, write_whole
 from plainly.core.formatting import count_noun
 from plainly.core.metric import Metric
@@ -28,6 +29,7 @@ from plainly.io.texts import Incomplete, Outputs, Texts, read_texts
 from plainly.io.units import Unit
 
 CHANGES = "changes.jsonl"
+_MOST_ROWS = 20  # warnings; more are summarised
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Diagnosis(Result):
     warnings: tuple[Note, ...]
     changes: tuple[Change, ...] = ()
     fixed: str | None = None  # the directory of the cleaned copies
+    details: bool = False  # whether the table has a row for every warning, however many systems have the same fault
 
     def records(self) -> list[Record]:
         return [{**warning.json(), "items": " ".join(warning.ids)} for warning in self.warnings]
@@ -67,13 +70,24 @@ class Diagnosis(Result):
 
     def tables(self) -> list[Table]:
         rows = tuple((warning.code, warning.message) for warning in self.warnings)
+        if self._is_summary:
+            first = {warning.code: warning.message for warning in reversed(self.warnings)}
+            counts = Counter(warning.code for warning in self.warnings)
+            rows = tuple((code, str(count), first[code]) for code, count in counts.items())
+            return [Table(("code", "places", "the first of them"), rows, text_columns=frozenset({0, 2}))]
         return [Table(("code", "what was seen"), rows, text_columns=frozenset({0, 1}))] if rows else []
+
+    @property
+    def _is_summary(self) -> bool:
+        return not self.details and len(self.warnings) > _MOST_ROWS
 
     def notes(self) -> list[Note]:
         systems = f" and {count_noun(self.systems, 'system')}" if self.systems else ""
         codes = {warning.code for warning in self.warnings}
         result = f"{len(codes)} found something" if codes else "nothing found"
         lines = [f"{len(CHECKS)} checks on {count_noun(self.items, 'item')}{systems}: {result}."]
+        if self._is_summary:
+            lines.append(f"Every one of the {len(self.warnings)} warnings: plainly doctor --details, or --json")
         if codes:
             lines.append(f"What a code means: plainly doctor --explain {self.warnings[0].code}")
         if self.fixed is not None:
@@ -138,7 +152,8 @@ def doctor(
     for system, lines in inputs.outputs.items():
         argument = f"outputs[{system!r}]" if system else "outputs"
         check_length(argument, lines, against="the set", expected=len(inputs.evalset))
-    warnings = diagnose(inputs.evalset, inputs.outputs, specs)
+    missing = [note for note in inputs.notes if note.kind == "warning"]
+    warnings = [*missing, *diagnose(inputs.evalset, inputs.outputs, specs)]
     diagnosis = Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), tuple(warnings))
     if fix is None:
         return diagnosis
@@ -166,6 +181,8 @@ def _write_cleaned(texts: Texts, paths: Mapping[str, Path], directory: Path) -> 
     for system, path in paths.items():
         rows = []
         for item, source, before in zip(evalset.ids, sources, texts.outputs[system], strict=True):
+            if isinstance(before, Absent):  # a row would be an empty output
+                continue
             after, faults = repair(before, source=source)
             rows.append({"id": item, "output": after})
             if faults:
