@@ -259,6 +259,7 @@ def _from_lists(
         raise BadInput(f"evalset= must be an evaluation set (plainly.load, plainly.EvalSet.of), not {evalset!r:.60}.")
     if outputs is None or (isinstance(outputs, Mapping) and not outputs):
         raise BadInput("No outputs were given: outputs=[…] or outputs={'A': […], 'B': […]}.")
+    sources = None if sources is None else _strings(sources, "sources")
     systems: Outputs = outputs if isinstance(outputs, Mapping) else {"": outputs}
     systems = {
         str(name): _strings(lines, f"outputs[{name!r}]" if name else "outputs", incomplete)
@@ -269,7 +270,6 @@ def _from_lists(
         if sources is not None or references is not None:
             raise BadInput("Pass either an evaluation set or sources= and references=, not both.")
         return Texts(evalset, systems, notes)
-    sources = None if sources is None else _strings(sources, "sources")
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
     if references is not None:
         _check_list("references", references, "with the references of each item")
@@ -308,7 +308,10 @@ def sheet_of(data: Any) -> Sheet:
 
 
 def _check_list(name: str, values: object, content: str) -> None:
-    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
+    """Raise unless there is one value after the other; a Python set has no order, so its texts belong to no item."""
+    if isinstance(values, EvalSet):
+        raise BadInput(f"{name} is an evaluation set. Pass it as evalset=, or its sources: evalset.sources")
+    if isinstance(values, (str, bytes, Mapping, set, frozenset)) or not hasattr(values, "__len__"):
         raise BadInput(f"{name} must be a list {content}, not {type(values).__name__}.")
 
 

@@ -21,6 +21,8 @@ Scale = tuple[float, float]
 
 # With at least this many items, intervals that resample items cover about as often as their level.
 FEW_ITEMS = 200
+# Among fewer ratings nobody can tell which is off the scale.
+_FEWEST_RATINGS = 10
 # Common scales, narrowest first: the guess is the first that contains all ratings.
 SCALES: tuple[Scale, ...] = ((-2, 2), (1, 3), (1, 5), (0, 10), (0, 100))
 
@@ -100,6 +102,27 @@ class Ratings:
         spread = np.sqrt(ratio(np.nansum((flat - mean) ** 2, axis=0), count))
         spread = np.where(spread > 1e-12, spread, np.nan)  # Constant ratings have no z-scores.
         return replace(self, values=(self.values - mean) / spread, scale=None)
+
+    def off_scale(self) -> list[Note]:
+        """Warn of ratings that lie farther off the scale of almost all others than it is wide: 55 among 1 to 5."""
+        given = np.sort(self.values[~np.isnan(self.values)])
+        trimmed = max(len(given) // 100, 1)
+        scale = guess_scale(np.rint(given[trimmed:-trimmed])) if len(given) >= _FEWEST_RATINGS else None
+        if scale is None:
+            return []
+        low, high = scale
+        width = max(high - low, 4)
+        cells = np.argwhere((self.values > high + width) | (self.values < low - width))
+        if not len(cells):
+            return []
+        system, item, rater = cells[0]
+        message = (
+            f"{self.dimension}: rater {self.raters[rater]!r} gave {self.values[system, item, rater]:g} to item "
+            f"{self.items[item]!r} of {self.systems[system]!r}, where almost all others lie between {low:g} and {high:g}"
+        )
+        more = f"; {len(cells) - 1} more ratings are as far off" if len(cells) > 1 else ""
+        ids = tuple(self.items[item] for _, item, _ in cells[:20])
+        return [Note(f"{message}{more}.", "warning", "off-scale", where=self.dimension, ids=ids)]
 
     def of_systems(self, systems: Sequence[str]) -> Ratings:
         return replace(self, systems=tuple(systems), values=self.values[_find_indices(systems, self.systems)])
@@ -222,7 +245,8 @@ class Judgements:
                 values[systems[rating.system], items[rating.item], raters[rating.rater]] = rating.value
             scale = scales.get(dimension) or guess_scale(values)
             dimensions[dimension] = Ratings(dimension, tuple(systems), tuple(items), tuple(raters), values, scale)
-        return Judgements(name, tuple(systems), tuple(items), dimensions, **texts)
+        remarks = *texts.pop("remarks", ()), *(note for part in dimensions.values() for note in part.off_scale())
+        return Judgements(name, tuple(systems), tuple(items), dimensions, remarks=remarks, **texts)
 
     @staticmethod
     def combine(name: str, *parts: Judgements) -> Judgements:
