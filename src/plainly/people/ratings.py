@@ -118,7 +118,7 @@ class Ratings:
         system, item, rater = cells[0]
         message = (
             f"{self.dimension}: rater {self.raters[rater]!r} gave {self.values[system, item, rater]:g} to item "
-            f"{self.items[item]!r} of {self.systems[system]!r}, where almost all others lie between {low:g} and {high:g}"
+            f"{self.items[item]!r} of {self.systems[system]!r}, where almost all lie between {low:g} and {high:g}"
         )
         more = f"; {len(cells) - 1} more ratings are as far off" if len(cells) > 1 else ""
         ids = tuple(self.items[item] for _, item, _ in cells[:20])
