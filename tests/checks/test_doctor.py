@@ -295,6 +295,12 @@ def test_absent_outputs_are_no_texts():
     assert [w.code for w in alone] == [w.code for w in doctor.diagnose(evalset, broken)] == ["case-mismatch"]
 
 
+def test_text_around_answers_is_not_taken_for_swapped_files():
+    evalset, outputs = _clean()
+    texts = [f"<think>It should be short and clear and in plain words</think> {text}" for text in outputs["A"]]
+    assert _codes(doctor.diagnose(evalset, {"A": texts})) == {"reasoning"}
+
+
 def test_many_warnings_are_summarised_and_listed_on_request(capsys, tmp_path: Path):
     (tmp_path / "src").write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
     for at in range(30):

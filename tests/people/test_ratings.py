@@ -310,3 +310,26 @@ def test_every_card_of_ratings_by_system_and_item_can_be_read(mirror: Path) -> N
         result = people.load(name)
         assert result.dimensions
         assert all(np.isfinite(result[dimension].system_means).all() for dimension in result), name
+
+
+@pytest.mark.parametrize(
+    ("value", "is_reported"), [(55, True), (11, True), (99, True), (-9, True), (6, False), (0, False)]
+)
+def test_a_rating_far_off_the_scale_is_reported(tmp_path: Path, value: float, is_reported: bool) -> None:
+    rows = [f"{system},{item},{1 + (7 * item + len(system)) % 5}" for system in ("A", "BB") for item in range(12)]
+    rows[5] = f"A,5,{value}"
+    path = tmp_path / "ratings.csv"
+    path.write_text("system,item,simplicity\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    warnings = [note for note in read_ratings(path).remarks if note.kind == "warning"]
+    assert [(note.code, note.where, note.ids) for note in warnings] == [
+        ("off-scale", "simplicity", ("5",))
+    ] * is_reported
+    assert all(f"gave {value:g} to item '5' of 'A'" in note.message for note in warnings)
+
+
+@pytest.mark.parametrize(("usual", "rare"), [((4, 5), 1), ((60, 100), 3), ((1, 3), 7), ((-1.8, 2.2), -4.1)])
+def test_rare_ratings_on_the_scale_are_not_off_it(usual: tuple[float, float], rare: float) -> None:
+    values = np.tile(usual, 250).reshape(1, 500, 1).astype(float)
+    values[0, :3] = rare
+    items = tuple(map(str, range(500)))
+    assert Ratings("simplicity", ("A",), items, ("r",), values).off_scale() == []

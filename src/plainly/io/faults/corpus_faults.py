@@ -65,12 +65,10 @@ _TOKENISED, _PLAIN = 0.8, 0.2
 # Latin-1, which nobody writes; or the mark of loss.
 _CONTINUATION = "[\u0080-\u00bf‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"
 # NUL and its kin, zero-width and soft characters; joiners only between Latin letters, since other scripts need them.
-_INVISIBLE = (
-    "[\x00-\x08\x0e-\x1f\x7f\u00ad\u200b\u200e\u200f\u2060\u2066-\u2069\ufeff]"
-    "|(?<=[A-Za-z])[\u200c\u200d]"
-)
-# Cyrillic and Greek letters with the shape of a Latin one, beside Latin letters or alone between Latin words.
-_SHAPES = "[АВЕЅІЈКМНОРСТУХаеорсухѕіјԁһΑΒΕΖΗΙΚΜΝΟΡΤΥΧο]"
+_INVISIBLE = "[\x00-\x08\x0e-\x1f\x7f\u00ad\u200b\u200e\u200f\u2060\u2066-\u2069\ufeff]|(?<=[A-Za-z])[\u200c\u200d]"
+# Cyrillic, Greek, full-width and mathematical letters with the shape of a Latin one, beside Latin letters or alone
+# between Latin words.
+_SHAPES = "[АВЕЅІЈКМНОРСТУХаеорсухѕіјԁһΑΒΕΖΗΙΚΜΝΟΡΤΥΧο\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d6a3]"
 _LOOK_ALIKES = f"{_SHAPES}(?:(?<=[A-Za-z].)|(?=[A-Za-z])|(?<=[A-Za-z] .){_SHAPES}*(?= [A-Za-z]))"
 _MOJIBAKE = f"(?:[ÃÂ]|â€){_CONTINUATION}|[ÐÑ][\u0080-\u00bf][ÐÑ]|ï»¿|[\ufffd\x80-\x84\x86-\x9f]"
 
@@ -398,23 +396,27 @@ def swapped(subject: Subject) -> Iterator[Note]:
     sources = subject.sources
     by_item = dict(zip(sources.owners, zip(sources.words, sources.sentences, strict=True), strict=True))
     for texts in (subject.references, *subject.systems.values()):
-        total, longer, denser, differ, indices = 0, 0, 0, 0, []
+        faults = subject.faults.get(texts.name, {})
+        wrapped = {index for code in output_faults.REPAIRS for index in faults.get(code, ())}
+        longer: dict[int, bool] = {}
+        denser: list[bool] = []
         for index, (words, sentences) in enumerate(zip(texts.words, texts.sentences, strict=True)):
             before, sentences_before = by_item.get(texts.owners[index], ([], 1))
-            if not words or not before or words == before:
-                continue
-            total += 1
-            longer += (is_longer := sum(map(len, words)) > sum(map(len, before)))
-            lengths = len(words) / sentences, len(before) / sentences_before
-            differ += lengths[0] != lengths[1]
-            denser += lengths[0] > lengths[1]
-            indices += [index] if is_longer else []
-        if all(n and count / n > max(_HARDER, 0.5 + 1.3 / n**0.5) for count, n in ((longer, total), (denser, differ))):
+            if words and before and words != before and index not in wrapped:
+                longer[index] = sum(map(len, words)) > sum(map(len, before))
+                if (now := len(words) / sentences) != (then := len(before) / sentences_before):
+                    denser.append(now > then)
+        if _are_most(list(longer.values())) and _are_most(denser):
             message = (
-                f"{longer} of the {total} texts that differ from their source are longer than it, and {denser} of "
-                f"{differ} have longer sentences"
+                f"{sum(longer.values())} of the {len(longer)} texts that differ from their source are longer than it, "
+                f"and {sum(denser)} of {len(denser)} have longer sentences: sources and simplifications may be swapped."
             )
-            yield texts.warning(f"{message}: sources and simplifications may be swapped.", indices)
+            yield texts.warning(message, [index for index, is_longer in longer.items() if is_longer])
+
+
+def _are_most(signs: Sequence[bool]) -> bool:
+    """Return whether so many are true that neither habit nor chance explains it."""
+    return bool(signs) and sum(signs) / len(signs) > max(_HARDER, 0.5 + 1.3 / len(signs) ** 0.5)
 
 
 @check("header-row")
@@ -423,7 +425,7 @@ def header_row(subject: Subject) -> Iterator[Note]:
         texts.name: texts.lines[0]
         for texts in subject.collections()
         if texts.owners[0] == 0
-        and any(_HEADER.fullmatch(cell.strip()) for cell in (*texts.lines[0].split("\t"), texts.lines[0]))
+        and any(_HEADER.fullmatch(cell.strip()) or cell.strip() == texts.name for cell in texts.lines[0].split("\t"))
         and 2 * sum(len(words) >= _SHORT for words in texts.words) > len(texts.words)
     }
     if headers:
@@ -699,7 +701,7 @@ def _match_pattern(subject: Subject, pattern: re.Pattern[str], fault: str) -> It
 for _code, _fault, _pattern in (
     ("brackets", "brackets written as", "(?i)-[lr][rsc]b-"),
     ("escaped-entities", "characters written as entities,", r"(?i)&(?:quot|apos|amp|lt|gt|nbsp|#\d{2,4});"),
-    ("escapes", "characters written as escapes,", r"\\[nrt](?![a-z])|\\u[0-9a-fA-F]{4}|\\[\"']"),
+    ("escapes", "characters written as escapes,", r"\\[nrt](?![a-z])|(?<=[.!?;,])\\n|\\u[0-9a-fA-F]{4}|\\[\"']"),
     ("encoding", "damaged characters,", _MOJIBAKE),
     ("invisible-characters", "invisible characters,", _INVISIBLE),
     ("look-alikes", "letters of another script that look like Latin ones,", _LOOK_ALIKES),

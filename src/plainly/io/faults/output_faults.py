@@ -221,8 +221,8 @@ def _find_wrapper(source: str, output: str) -> tuple[int, int] | None:
     """Find JSON, XML, or quotation marks around the whole text."""
     text = output.strip()
     start, closing, inside = output.index(text), _QUOTED.get(text[0]), text[1:-1]
-    has_quotation = bool(set(source) & {*_QUOTED, *_QUOTED.values()} - {"'", "’"})
-    if closing and inside and text.endswith(closing) and not has_quotation and not {text[0], closing} & set(inside):
+    is_quoted = closing and inside and text.endswith(closing) and not {text[0], closing} & set(inside)
+    if is_quoted and not set(source) & {*_QUOTED, *_QUOTED.values()} - {"'", "’"}:  # the source has no quotation
         return start, start + len(text)
     return _match_patterns(source, output, "wrapper")
 
@@ -339,7 +339,7 @@ def repair(output: str, *, source: str = "") -> tuple[str, list[Fault]]:
     removed: list[Fault] = []
     for _ in range(6):  # One wrapper may contain another.
         before = output
-        for code, repair in _REPAIRS.items():
+        for code, repair in REPAIRS.items():
             for fault in faults(source, output):
                 if fault.code == code and (after := repair(output)) not in ("", output):
                     removed.append(fault)
@@ -396,7 +396,7 @@ def _find_answer(text: str) -> str:
     return ""
 
 
-_REPAIRS: dict[str, Callable[[str], str]] = {
+REPAIRS: dict[str, Callable[[str], str]] = {
     "reasoning": partial(_remove_matches, code="reasoning"),
     "prompt-leak": lambda output: re.sub(_CONTROL, " ", output, flags=re.IGNORECASE).strip(),
     "wrapper": _unwrap,
