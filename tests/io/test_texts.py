@@ -143,9 +143,9 @@ def test_a_python_set_has_no_order_and_is_refused(argument):
         "groups": ["a", "b"],
     }
     with pytest.raises(BadInput, match=rf"{argument}.*not (frozen)?set"):
-        read_texts(**{**given, argument: frozenset(given[argument])})
+        plainly.score(**{**given, argument: frozenset(given[argument])})
 
 
 def test_an_evaluation_set_is_no_list_of_sources():
     with pytest.raises(BadInput, match="evalset="):
-        read_texts(sources=EvalSet.of(["He left."]), outputs=["He went."])
+        plainly.score(sources=plainly.EvalSet.of(["He left."]), outputs=["He went."])

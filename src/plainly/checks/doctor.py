@@ -117,11 +117,13 @@ def doctor(
     unit: Unit | None = None,
     fix: str | Path | None = None,
     force: bool = False,
+    details: bool = False,
 ) -> Diagnosis:
     """Run every check on the items of a set and on the outputs for it; a set can be checked without outputs.
 
     ``metrics`` are those you are going to use, since some faults affect only some metrics. ``fix`` is a directory for
-    copies of the outputs without the text that models put around answers, and for a list of all changes.
+    copies of the outputs without the text that models put around answers, and for a list of all changes. The table
+    summarises more than 20 warnings, unless ``details``.
     """
     set_alone = outputs is None and (data is None or isinstance(data, EvalSet))
     if set_alone:  # the sources stand in for the outputs while the set is read
@@ -154,7 +156,8 @@ def doctor(
         check_length(argument, lines, against="the set", expected=len(inputs.evalset))
     missing = [note for note in inputs.notes if note.kind == "warning"]
     warnings = [*missing, *diagnose(inputs.evalset, inputs.outputs, specs)]
-    diagnosis = Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), tuple(warnings))
+    sizes = len(inputs.evalset), len(inputs.outputs)
+    diagnosis = Diagnosis(inputs.evalset.name, *sizes, tuple(warnings), details=details)
     if fix is None:
         return diagnosis
     return replace(diagnosis, changes=tuple(_write_cleaned(inputs, paths, Path(fix))), fixed=str(fix))

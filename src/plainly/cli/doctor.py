@@ -1,7 +1,6 @@
 """``plainly doctor``: what is wrong with the input."""
 
 import argparse
-from dataclasses import replace
 
 from plainly.cli import options
 from plainly.cli.show import show
@@ -45,6 +44,6 @@ def run(args: argparse.Namespace) -> int:
         evalset = data.load(args.test_set, progress=bar) if args.test_set else io.read_evalset(**files)
         texts = with_language(Texts(evalset, {}), args.language)
     metrics = options.resolve_metrics(args, texts) if args.metrics is not None else {}
-    diagnosis = doctor(texts, metrics=list(metrics), fix=args.fix, force=args.force)
-    show(replace(diagnosis, details=args.details), args.format)
+    diagnosis = doctor(texts, metrics=list(metrics), fix=args.fix, force=args.force, details=args.details)
+    show(diagnosis, args.format)
     return 1 if diagnosis.warnings else 0

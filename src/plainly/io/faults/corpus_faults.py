@@ -397,7 +397,7 @@ def swapped(subject: Subject) -> Iterator[Note]:
     by_item = dict(zip(sources.owners, zip(sources.words, sources.sentences, strict=True), strict=True))
     for texts in (subject.references, *subject.systems.values()):
         faults = subject.faults.get(texts.name, {})
-        wrapped = {index for code in output_faults.REPAIRS for index in faults.get(code, ())}
+        wrapped = {index for code in ("reasoning", "preamble", "sign-off") for index in faults.get(code, ())}
         longer: dict[int, bool] = {}
         denser: list[bool] = []
         for index, (words, sentences) in enumerate(zip(texts.words, texts.sentences, strict=True)):

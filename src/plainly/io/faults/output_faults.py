@@ -339,7 +339,7 @@ def repair(output: str, *, source: str = "") -> tuple[str, list[Fault]]:
     removed: list[Fault] = []
     for _ in range(6):  # One wrapper may contain another.
         before = output
-        for code, repair in REPAIRS.items():
+        for code, repair in _REPAIRS.items():
             for fault in faults(source, output):
                 if fault.code == code and (after := repair(output)) not in ("", output):
                     removed.append(fault)
@@ -396,7 +396,7 @@ def _find_answer(text: str) -> str:
     return ""
 
 
-REPAIRS: dict[str, Callable[[str], str]] = {
+_REPAIRS: dict[str, Callable[[str], str]] = {
     "reasoning": partial(_remove_matches, code="reasoning"),
     "prompt-leak": lambda output: re.sub(_CONTROL, " ", output, flags=re.IGNORECASE).strip(),
     "wrapper": _unwrap,
