@@ -289,9 +289,9 @@ def test_absent_outputs_are_no_texts():
     evalset, outputs = _clean()
     absent = {"A": [ABSENT if at % 2 else text for at, text in enumerate(outputs["A"])]}
     assert doctor.diagnose(evalset, absent) == []
-    kept = [at for at in range(12) if at % 2 == 0]
+    places = [at for at in range(12) if at % 2 == 0]
     broken = {"A": [ABSENT if at % 2 else text.lower() for at, text in enumerate(outputs["A"])]}
-    alone = doctor.diagnose(evalset[kept], {"A": [broken["A"][at] for at in kept]})
+    alone = doctor.diagnose(evalset[places], {"A": [broken["A"][at] for at in places]})
     assert [w.code for w in alone] == [w.code for w in doctor.diagnose(evalset, broken)] == ["case-mismatch"]
 
 

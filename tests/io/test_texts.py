@@ -135,7 +135,7 @@ def test_options_of_sampling_are_checked_once(
 
 @pytest.mark.parametrize("argument", ["sources", "outputs", "references", "ids", "groups"])
 def test_a_python_set_has_no_order_and_is_refused(argument):
-    given = {
+    arguments = {
         "sources": ["He left early.", "She stayed."],
         "outputs": ["He left.", "She was here."],
         "references": [("He went.",), ("She was there.",)],
@@ -143,7 +143,7 @@ def test_a_python_set_has_no_order_and_is_refused(argument):
         "groups": ["a", "b"],
     }
     with pytest.raises(BadInput, match=rf"{argument}.*not (frozen)?set"):
-        plainly.score(**{**given, argument: frozenset(given[argument])})
+        plainly.score(**{**arguments, argument: frozenset(arguments[argument])})
 
 
 def test_an_evaluation_set_is_no_list_of_sources():

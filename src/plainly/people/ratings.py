@@ -21,7 +21,7 @@ Scale = tuple[float, float]
 
 # With at least this many items, intervals that resample items cover about as often as their level.
 FEW_ITEMS = 200
-# Among fewer ratings nobody can tell which is off the scale.
+# Fewer ratings do not show which of them is off the scale.
 _FEWEST_RATINGS = 10
 # Common scales, narrowest first: the guess is the first that contains all ratings.
 SCALES: tuple[Scale, ...] = ((-2, 2), (1, 3), (1, 5), (0, 10), (0, 100))
@@ -105,9 +105,9 @@ class Ratings:
 
     def off_scale(self) -> list[Note]:
         """Warn of ratings that lie farther off the scale of almost all others than it is wide: 55 among 1 to 5."""
-        given = np.sort(self.values[~np.isnan(self.values)])
-        trimmed = max(len(given) // 100, 1)
-        scale = guess_scale(np.rint(given[trimmed:-trimmed])) if len(given) >= _FEWEST_RATINGS else None
+        ratings = np.sort(self.values[~np.isnan(self.values)])
+        trimmed = max(len(ratings) // 100, 1)
+        scale = guess_scale(np.rint(ratings[trimmed:-trimmed])) if len(ratings) >= _FEWEST_RATINGS else None
         if scale is None:
             return []
         low, high = scale

@@ -38,7 +38,10 @@ _REWARDS_COPIES = re.compile(r"sari\(.*variant\s*=\s*(hf|t2t)\b")
 _MANY_COPIES = 0.5
 _MANY_CUT = 0.2
 # Outputs of exactly the longest length, in characters and in words: so many, and this share of all, were cut there.
-_CUT_AT = {"characters": (len, 3, 0.02), "words": (lambda text: len(text.split()), 5, 0.1)}
+_CUT_AT: dict[str, tuple[Callable[[str], int], int, float]] = {
+    "characters": (len, 3, 0.02),
+    "words": (lambda text: len(text.split()), 5, 0.1),
+}
 # Of the outputs that differ from their source, so many are longer and in longer sentences: no public system has .56.
 _HARDER = 0.65
 _ENTITY = re.compile(r"&\w+;")
@@ -62,7 +65,7 @@ _TWICE = re.compile(
 _TWICE_MARKS = ("&amp;", "& ", "- l", "- r", "- L", "- R", "@ - @", " n ' t")
 _TOKENISED, _PLAIN = 0.8, 0.2
 # UTF-8 read as Latin-1 or Windows-1252: a lead byte as Ã, Â, â€ … and then a continuation byte; control characters of
-# Latin-1, which nobody writes; or the mark of loss.
+# Latin-1, which texts do not use; or the mark of loss.
 _CONTINUATION = "[\u0080-\u00bf‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"
 # NUL and its kin, zero-width and soft characters; joiners only between Latin letters, since other scripts need them.
 _INVISIBLE = "[\x00-\x08\x0e-\x1f\x7f\u00ad\u200b\u200e\u200f\u2060\u2066-\u2069\ufeff]|(?<=[A-Za-z])[\u200c\u200d]"
