@@ -14,7 +14,7 @@ from plainly import data
 from plainly.checks import doctor
 from plainly.cli import main
 from plainly.core.errors import BadInput, UnknownName
-from plainly.core.evalset import EvalSet
+from plainly.core.evalset import ABSENT, EvalSet
 from plainly.core.result import Note
 
 # What the doctor finds in public sets, and why that is right. docs/doctor.md says the same; a test compares them.
@@ -22,6 +22,18 @@ TOKENISED = "the set is published tokenised"
 FILTERED = "its references were tokenised again and the unwanted ones removed, so items have 0 to 10 of them"
 IN_SETS: dict[str, dict[str, str]] = {
     "asset/valid": {"misaligned": "three crowd workers' references stand beside the wrong source (169, 516, 1718)"},
+    "swipe/test": {
+        "invisible-characters": "coordinates of Wikipedia with byte order marks",
+        "look-alikes": "one Russian word has a Latin c",
+    },
+    "swipe/valid": {
+        "invisible-characters": "pronunciations of Wikipedia with zero-width spaces",
+        "look-alikes": "one Russian name has Latin letters",
+    },
+    "wikisplit/test": {
+        "invisible-characters": "two articles of Wikipedia have soft hyphens",
+        "look-alikes": "two words of Wikipedia have a Cyrillic letter",
+    },
     "googlecomp/test": {"encoding": "three news sentences were damaged before they were collected (Âµm for µm)"},
     **{
         f"cochrane-auto/{part}-sentences": {"misaligned": "a model aligned the sentences, some with the wrong one"}
@@ -40,6 +52,7 @@ IN_SETS: dict[str, dict[str, str]] = {
             "double-tokenisation": TOKENISED,
             "case-mismatch": "the source is in lower case, the references have capitals",
             "escaped-entities": "the references hold Moses' &quot; and &apos;",
+            "invisible-characters": "references hold zero-width spaces",
         }
         for name in ("hsplit/test", "hsplit/first70")
     },
@@ -82,7 +95,7 @@ IN_OUTPUTS: dict[str, dict[str, str]] = {
     "RM+EX+LS+RO": {**LOOP, **BROKEN},
     "RM+EX+RO": {**LOOP, **BROKEN},
     "SBMT-SARI": BROKEN,
-    "UNMT": {**CUT, **LOOP, **BROKEN},
+    "UNMT": {"invisible-characters": "the system wrote a soft hyphen", **CUT, **LOOP, **BROKEN},
     "PBMT-R": {"escaped-entities": "one &#39; was left when the output was detokenised", **BROKEN},
     "BTRLTS": BROKEN,
     "BTRLTS10": {"brackets": "the system wrote pieces of -rrb-", **CUT, **BROKEN},
@@ -181,6 +194,16 @@ FAULTS: dict[str, Callable[[], tuple[EvalSet, dict[str, list[str]]]]] = {
     ),
     "truncated": lambda: _with(outputs=[" ".join(s.split()[:6]) for s in SENTENCES]),
     "copies": lambda: _with(outputs=list(SENTENCES)),
+    "swapped": lambda: _with(sources=_clean()[1]["A"], references=[], outputs=list(SENTENCES)),
+    "header-row": lambda: _with(
+        sources=["source", *SENTENCES[1:]],
+        references=[["ref_1", "ref_2"], *_rows(str)[1:]],
+        outputs=["Output", *_clean()[1]["A"][1:]],
+    ),
+    "labelled-lines": lambda: _with(outputs=[f"{at}. {o}" for at, o in enumerate(_clean()[1]["A"], 1)]),
+    "escapes": lambda: _with(outputs=[f"{_clean()[1]['A'][0]}\\nIt was long.", *_clean()[1]["A"][1:]]),
+    "invisible-characters": lambda: _with(outputs=["The com\u00admittee agreed there.", *_clean()[1]["A"][1:]]),
+    "look-alikes": lambda: _with(outputs=["The c\u043emmittee agreed there.", *_clean()[1]["A"][1:]]),
     "output-is-reference": lambda: _with(outputs=[row[at % 2] for at, row in enumerate(_rows(str))]),
 }
 
@@ -213,6 +236,85 @@ def test_faults_do_not_raise_unrelated_alarms():
     }
     for code, plant in FAULTS.items():
         assert _codes(doctor.diagnose(*plant())) - {code} <= related.get(code, set()), code
+
+
+@pytest.mark.parametrize("mark", ["\u200b", "\u200d", "\u2060", "\ufeff", "\x00", "\u200e"])
+def test_characters_that_nobody_sees_are_shown_by_their_number(mark):
+    (warning,) = doctor.diagnose(*_with(outputs=[f"The com{mark}mittee agreed there.", *_clean()[1]["A"][1:]]))
+    assert warning.code == "invisible-characters"
+    assert repr(mark)[1:-1] in warning.message
+    assert mark not in warning.message
+
+
+def test_other_scripts_and_their_joiners_are_no_fault():
+    texts = [
+        "می‌خواهم",
+        "क्‍ष",
+        "👩‍🚀 flew.",
+        "Its 5 μm and TNFα and Δx differ.",
+        "In Greek it is Ο Αγώνας, in Russian Москва.",
+    ]
+    only = ("invisible-characters", "look-alikes")
+    assert doctor.diagnose(EvalSet.of(texts), {"A": texts}, only=only) == []
+
+
+def test_ids_joined_by_tabs_and_numbers_in_every_file():
+    outputs = _clean()[1]
+    sources = [f"{at}\t{text}" for at, text in enumerate(SENTENCES, 1)]
+    warnings = doctor.diagnose(EvalSet.of(sources), {"A": [f"doc-{at:x}\t{o}" for at, o in enumerate(outputs["A"])]})
+    assert [(w.code, w.where) for w in warnings] == [("labelled-lines", "the sources"), ("labelled-lines", "A")]
+    years = [f"{1990 + 7 * at % 30} was the year in which {text}" for at, text in enumerate(SENTENCES)]
+    assert doctor.diagnose(EvalSet.of(years), {"A": years}, only=("labelled-lines",)) == []
+
+
+@pytest.mark.parametrize("cut", [lambda text: text[:30], lambda text: " ".join(text.split()[:5])])
+def test_outputs_cut_at_one_length_are_found_without_full_stops(cut):
+    sources = [text.rstrip(".") for text in SENTENCES]
+    (warning,) = doctor.diagnose(EvalSet.of(sources), {"A": list(map(cut, sources))}, only=("truncated",))
+    assert "stop after exactly" in warning.message
+    whole = [f"{cut(text)}." for text in sources]
+    assert doctor.diagnose(EvalSet.of(sources), {"A": whole, "B": sources}, only=("truncated",)) == []
+
+
+def test_every_output_is_looked_at_with_any_number_of_systems():
+    evalset, outputs = _clean()
+    texts = outputs["A"] * 40
+    many = EvalSet.of([*evalset.sources] * 40)
+    faulty = {f"s{at}": [*texts[:317], "I'm sorry, but I can't help with that.", *texts[318:]] for at in range(9)}
+    warnings = doctor.diagnose(many, faulty, quick=True, only=("refusal",))
+    assert [(warning.where, warning.ids) for warning in warnings] == [(system, ("318",)) for system in faulty]
+
+
+def test_absent_outputs_are_no_texts():
+    evalset, outputs = _clean()
+    absent = {"A": [ABSENT if at % 2 else text for at, text in enumerate(outputs["A"])]}
+    assert doctor.diagnose(evalset, absent) == []
+    places = [at for at in range(12) if at % 2 == 0]
+    broken = {"A": [ABSENT if at % 2 else text.lower() for at, text in enumerate(outputs["A"])]}
+    alone = doctor.diagnose(evalset[places], {"A": [broken["A"][at] for at in places]})
+    assert [w.code for w in alone] == [w.code for w in doctor.diagnose(evalset, broken)] == ["case-mismatch"]
+
+
+def test_text_around_answers_is_not_taken_for_swapped_files():
+    evalset, outputs = _clean()
+    texts = [f"<think>It should be short and clear and in plain words</think> {text}" for text in outputs["A"]]
+    assert _codes(doctor.diagnose(evalset, {"A": texts})) == {"reasoning"}
+
+
+def test_many_warnings_are_summarised_and_listed_on_request(capsys, tmp_path: Path):
+    (tmp_path / "src").write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+    for at in range(30):
+        (tmp_path / f"s{at}").write_text("\n".join(["", *_clean()[1]["A"][1:]]) + "\n", encoding="utf-8")
+    arguments = ["doctor", "--source", str(tmp_path / "src"), *(str(tmp_path / f"s{at}") for at in range(30))]
+    assert main(arguments) == 1
+    printed = capsys.readouterr()
+    assert "empty-outputs      30  s0: empty for item 1." in printed.out
+    assert len(printed.out.splitlines()) == 3
+    assert "--details" in printed.err
+    assert main([*arguments, "--details"]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 32
+    assert main([*arguments, "--json"]) == 1
+    assert len(json.loads(capsys.readouterr().out)["warnings"]) == 30
 
 
 def test_text_that_was_tokenised_twice():

@@ -131,3 +131,21 @@ def test_options_of_sampling_are_checked_once(
     except SystemExit as stopped:
         status = stopped.code
     assert status == 2
+
+
+@pytest.mark.parametrize("argument", ["sources", "outputs", "references", "ids", "groups"])
+def test_a_python_set_has_no_order_and_is_refused(argument):
+    arguments = {
+        "sources": ["He left early.", "She stayed."],
+        "outputs": ["He left.", "She was here."],
+        "references": [("He went.",), ("She was there.",)],
+        "ids": ["1", "2"],
+        "groups": ["a", "b"],
+    }
+    with pytest.raises(BadInput, match=rf"{argument}.*not (frozen)?set"):
+        plainly.score(**{**arguments, argument: frozenset(arguments[argument])})
+
+
+def test_an_evaluation_set_is_no_list_of_sources():
+    with pytest.raises(BadInput, match="evalset="):
+        plainly.score(sources=plainly.EvalSet.of(["He left."]), outputs=["He went."])

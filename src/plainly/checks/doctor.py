@@ -6,6 +6,7 @@
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from plainly.io.texts import Outputs, Texts, read_texts
 from plainly.io.units import Unit
 
 CHANGES = "changes.jsonl"
+_MOST_ROWS = 20  # warnings; more are summarised
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Diagnosis(Result):
     warnings: tuple[Note, ...]
     changes: tuple[Change, ...] = ()
     fixed: str | None = None  # the directory of the cleaned copies
+    details: bool = False  # whether the table has a row for every warning, however many systems have the same fault
 
     def records(self) -> list[Record]:
         return [{**warning.json(), "items": " ".join(warning.ids)} for warning in self.warnings]
@@ -68,13 +71,24 @@ class Diagnosis(Result):
 
     def tables(self) -> list[Table]:
         rows = tuple((warning.code, warning.message) for warning in self.warnings)
+        if self._is_summary:
+            first = {warning.code: warning.message for warning in reversed(self.warnings)}
+            counts = Counter(warning.code for warning in self.warnings)
+            rows = tuple((code, str(count), first[code]) for code, count in counts.items())
+            return [Table(("code", "places", "the first of them"), rows, text_columns=frozenset({0, 2}))]
         return [Table(("code", "what was seen"), rows, text_columns=frozenset({0, 1}))] if rows else []
+
+    @property
+    def _is_summary(self) -> bool:
+        return not self.details and len(self.warnings) > _MOST_ROWS
 
     def notes(self) -> list[Note]:
         systems = f" and {count_noun(self.systems, 'system')}" if self.systems else ""
         codes = {warning.code for warning in self.warnings}
         result = f"{len(codes)} found something" if codes else "nothing found"
         lines = [f"{len(CHECKS)} checks on {count_noun(self.items, 'item')}{systems}: {result}."]
+        if self._is_summary:
+            lines.append(f"Every one of the {len(self.warnings)} warnings: plainly doctor --details, or --json")
         if codes:
             lines.append(f"What a code means: plainly doctor --explain {self.warnings[0].code}")
         if self.fixed is not None:
@@ -104,11 +118,13 @@ def doctor(
     unit: Unit | None = None,
     fix: str | Path | None = None,
     force: bool = False,
+    details: bool = False,
 ) -> Diagnosis:
     """Run every check on the items of a set and on the outputs for it; a set can be checked without outputs.
 
     ``metrics`` are those you are going to use, since some faults affect only some metrics. ``fix`` is a directory for
-    copies of the outputs without the text that models put around answers, and for a list of all changes.
+    copies of the outputs without the text that models put around answers, and for a list of all changes. The table
+    summarises more than 20 warnings, unless ``details``.
     """
     set_alone = outputs is None and (data is None or isinstance(data, EvalSet))
     if set_alone:  # the sources stand in for the outputs while the set is read
@@ -141,7 +157,8 @@ def doctor(
         check_length(argument, lines, against="the set", expected=len(inputs.evalset))
     missing = [note for note in inputs.notes if note.kind == "warning"]
     warnings = [*missing, *diagnose(inputs.evalset, inputs.outputs, specs)]
-    diagnosis = Diagnosis(inputs.evalset.name, len(inputs.evalset), len(inputs.outputs), tuple(warnings))
+    sizes = len(inputs.evalset), len(inputs.outputs)
+    diagnosis = Diagnosis(inputs.evalset.name, *sizes, tuple(warnings), details=details)
     if fix is None:
         return diagnosis
     return replace(diagnosis, changes=tuple(_write_cleaned(inputs, paths, Path(fix))), fixed=str(fix))

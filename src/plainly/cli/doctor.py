@@ -12,6 +12,7 @@ Find faults in a test set and in the outputs of systems.
   plainly doctor -t turkcorpus/test-legacy Dress
   plainly doctor --source src.txt --references 'ref.*.txt' -- A.txt
   plainly doctor --source src.txt mine.jsonl --fix cleaned/
+  plainly doctor -t asset/test all --details
   plainly doctor --explain misaligned
 
 Exit status 0 when nothing was found, 1 when something was.
@@ -21,6 +22,7 @@ Exit status 0 when nothing was found, 1 when something was.
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser, metrics=True)
     add = parser.add_argument
+    add("--details", action="store_true", help="list every warning; more than 20 are summarised otherwise")
     add("--explain", metavar="CODE", help="explain a code and what to do about it")
     add("--fix", metavar="DIR", help="write copies without what language models add, and a list of changes, there")
     add("--list", action="store_true", help="list all codes")
@@ -42,6 +44,6 @@ def run(args: argparse.Namespace) -> int:
         evalset = data.load(args.test_set, progress=bar) if args.test_set else io.read_evalset(**files)
         texts = with_language(Texts(evalset, {}), args.language)
     metrics = options.resolve_metrics(args, texts) if args.metrics is not None else {}
-    diagnosis = doctor(texts, metrics=list(metrics), fix=args.fix, force=args.force)
+    diagnosis = doctor(texts, metrics=list(metrics), fix=args.fix, force=args.force, details=args.details)
     show(diagnosis, args.format)
     return 1 if diagnosis.warnings else 0

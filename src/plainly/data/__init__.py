@@ -111,7 +111,7 @@ def diagnose(
     quick: bool = False,
     only: Collection[str] = (),
 ) -> list[Note]:
-    """Return the warnings of all checks, or ``only`` of some, on every item, or on some two hundred if ``quick``."""
+    """Return the warnings of all checks, or ``only`` of some, on every item; if ``quick``, on one reference each."""
     subject = faults.Subject(evalset, outputs, specs, evalset.language or None, quick, published_references)
     checks = {code: check for code, check in faults.CHECKS.items() if not only or code in only}
     return [replace(warning, code=code) for code, check in checks.items() for warning in check(subject)]

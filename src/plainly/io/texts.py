@@ -264,6 +264,7 @@ def _from_lists(
         raise BadInput(f"evalset= must be an evaluation set (plainly.load, plainly.EvalSet.of), not {evalset!r:.60}.")
     if outputs is None or (isinstance(outputs, Mapping) and not outputs):
         raise BadInput("No outputs were given: outputs=[…] or outputs={'A': […], 'B': […]}.")
+    sources = None if sources is None else _strings(sources, "sources")
     systems: Outputs = outputs if isinstance(outputs, Mapping) else {"": outputs}
     systems = {
         str(name): _strings(lines, f"outputs[{name!r}]" if name else "outputs", may_lack=incomplete != "refuse")
@@ -273,7 +274,6 @@ def _from_lists(
         if sources is not None or references is not None:
             raise BadInput("Pass either an evaluation set or sources= and references=, not both.")
         return _complete(Texts(evalset, systems), incomplete)
-    sources = None if sources is None else _strings(sources, "sources")
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
     if references is not None:
         references = check_references(references, n, sources=sources)
@@ -312,6 +312,9 @@ def sheet_of(data: Any) -> Sheet:
 
 
 def _check_list(name: str, values: object, content: str) -> None:
+    """Raise unless there is one value after the other; a Python set has no order, so its texts belong to no item."""
+    if isinstance(values, EvalSet):
+        raise BadInput(f"{name} is an evaluation set. Pass it as evalset=, or its sources: evalset.sources")
     if isinstance(values, (str, bytes, Mapping, Set)) or not hasattr(values, "__len__"):
         raise BadInput(f"{name} must be a list {content}, not {type(values).__name__}.")
 

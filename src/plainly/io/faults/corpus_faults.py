@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -26,7 +26,6 @@ from plainly.metrics.evidence import describe_languages, metrics_for_language, w
 from plainly.text.languages.detection import detect_all, language_name
 
 UNNAMED = "the outputs"  # of a system without a name
-_STRETCH = 70
 _MOST_IDS = 20  # in a warning
 _WORD = re.compile(r"\w+")
 # A word in more than this many sources says little about which of them a text belongs to.
@@ -38,10 +37,24 @@ _SAME, _FEWEST = 0.95, 10
 _REWARDS_COPIES = re.compile(r"sari\(.*variant\s*=\s*(hf|t2t)\b")
 _MANY_COPIES = 0.5
 _MANY_CUT = 0.2
+# Outputs of exactly the longest length, in characters and in words: so many, and this share of all, were cut there.
+_CUT_AT: dict[str, tuple[Callable[[str], int], int, float]] = {
+    "characters": (len, 3, 0.02),
+    "words": (lambda text: len(text.split()), 5, 0.1),
+}
+# Of the outputs that differ from their source, so many are longer and in longer sentences: no public system has .56.
+_HARDER = 0.65
+_ENTITY = re.compile(r"&\w+;")
+_STOP = re.compile(r"[.!?]+(?:\s|$)")
+_NUMBER = re.compile(r"\s*[#(\[]?(\d+)[\]).:]*\s")
+_HEADER = re.compile(
+    r"(?:sources?|src|original|complex|normal|input|simple|simplified|simplifications?|references?|refs?|target|tgt|"
+    r"outputs?|predictions?|hypothes[ei]s|texts?|sentences?|ids?|system)(?:[ _.-]?(?:texts?|sentences?|\d+))?",
+    re.IGNORECASE,
+)
 # No public test set is larger than this; hashing more sources than that would take time for nothing.
 _PUBLIC = 10_000
 _SHORT = 4  # words: a shorter answer may well be right for two items
-_QUICK = 2_000  # outputs at most that a quick look reads
 _ATTACHED = re.compile("[„“”«»‹›‚‘](?=\\w)|(?<=\\w)[“”«»‹›]")
 _OFTEN = 0.05
 _TWICE = re.compile(
@@ -51,9 +64,16 @@ _TWICE = re.compile(
 )
 _TWICE_MARKS = ("&amp;", "& ", "- l", "- r", "- L", "- R", "@ - @", " n ' t")
 _TOKENISED, _PLAIN = 0.8, 0.2
-# UTF-8 read as Latin-1 or Windows-1252: a lead byte as Ã, Â, â€ … and then a continuation byte; or the mark of loss.
+# UTF-8 read as Latin-1 or Windows-1252: a lead byte as Ã, Â, â€ … and then a continuation byte; control characters of
+# Latin-1, which texts do not use; or the mark of loss.
 _CONTINUATION = "[\u0080-\u00bf‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"
-_MOJIBAKE = f"(?:[ÃÂ]|â€){_CONTINUATION}|[ÐÑ][\u0080-\u00bf][ÐÑ]|ï»¿|\ufffd"
+# NUL and its kin, zero-width and soft characters; joiners only between Latin letters, since other scripts need them.
+_INVISIBLE = "[\x00-\x08\x0e-\x1f\x7f\u00ad\u200b\u200e\u200f\u2060\u2066-\u2069\ufeff]|(?<=[A-Za-z])[\u200c\u200d]"
+# Cyrillic, Greek, full-width and mathematical letters with the shape of a Latin one, beside Latin letters or alone
+# between Latin words.
+_SHAPES = "[АВЕЅІЈКМНОРСТУХаеорсухѕіјԁһΑΒΕΖΗΙΚΜΝΟΡΤΥΧο\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d6a3]"
+_LOOK_ALIKES = f"{_SHAPES}(?:(?<=[A-Za-z].)|(?=[A-Za-z])|(?<=[A-Za-z] .){_SHAPES}*(?= [A-Za-z]))"
+_MOJIBAKE = f"(?:[ÃÂ]|â€){_CONTINUATION}|[ÐÑ][\u0080-\u00bf][ÐÑ]|ï»¿|[\ufffd\x80-\x84\x86-\x9f]"
 
 
 @dataclass(frozen=True)
@@ -68,6 +88,16 @@ class Collection:
     @cached_property
     def text(self) -> str:
         return "\n".join(self.lines)
+
+    @cached_property
+    def words(self) -> list[list[str]]:
+        """The words of each text, in lower case and without entities."""
+        return [_WORD.findall(_ENTITY.sub(" ", line).lower() if "&" in line else line.lower()) for line in self.lines]
+
+    @cached_property
+    def sentences(self) -> list[int]:
+        """How many sentences each text has."""
+        return [max(len(_STOP.findall(line)), 1) for line in self.lines]
 
     @cached_property
     def tokenised(self) -> float | None:
@@ -116,10 +146,8 @@ class Collection:
 class Subject:
     """A set and its outputs; ``specs`` are the metrics to be used. ``language`` is that of the texts.
 
-    ``published_references`` returns how many references each public set with the same sources has.
-
-    ``quick`` checks consecutive items at the beginning, the middle and the end, so that a line lost anywhere before
-    shows, and one reference of each item, in turn.
+    ``published_references`` returns how many references each public set with the same sources has. ``quick`` checks
+    one reference of each item, in turn. Outputs that a system does not have are not checked.
     """
 
     evalset: EvalSet
@@ -128,15 +156,6 @@ class Subject:
     language: str | None
     quick: bool
     published_references: Callable[[EvalSet], Mapping[str, int]]
-
-    @cached_property
-    def sample(self) -> tuple[int, ...]:
-        """The items that are checked."""
-        n = len(self.evalset)
-        if not self.quick or n <= 3 * _STRETCH:
-            return tuple(range(n))
-        starts = (0, (n - _STRETCH) // 2, n - _STRETCH)
-        return tuple(item for start in starts for item in range(start, start + _STRETCH))
 
     @cached_property
     def sources(self) -> Collection:
@@ -148,9 +167,9 @@ class Subject:
     def references(self) -> Collection:
         rows = self.evalset.references
         if self.quick:
-            pairs = [(rows[i][i % len(rows[i])], i) for i in self.sample if rows and rows[i]]
+            pairs = [(row[i % len(row)], i) for i, row in enumerate(rows) if row]
         else:
-            pairs = [(reference, i) for i in self.sample if rows for reference in rows[i]]
+            pairs = [(reference, i) for i, row in enumerate(rows) for reference in row]
         lines, owners = zip(*pairs, strict=True) if pairs else ((), ())
         return Collection("the references", lines, owners, self.evalset.ids)
 
@@ -160,14 +179,12 @@ class Subject:
 
     @cached_property
     def faults(self) -> dict[str, dict[str, dict[int, Fault]]]:
-        """The faults of outputs by the name of their collection, code and index; ``quick`` looks at some outputs."""
+        """The faults of outputs by the name of their collection, code and index."""
         faults: dict[str, dict[str, dict[int, Fault]]] = {}
-        most = max(_QUICK // max(len(self.systems), 1), 1)
         for texts in self.systems.values():
             by_code = faults[texts.name] = defaultdict(dict)
-            step = max(math.ceil(len(texts.lines) / most), 1) if self.quick else 1
-            for index in range(0, len(texts.lines), step):
-                for fault in output_faults.faults(self.evalset.sources[texts.owners[index]], texts.lines[index]):
+            for index, (line, owner) in enumerate(zip(texts.lines, texts.owners, strict=True)):
+                for fault in output_faults.faults(self.evalset.sources[owner], line):
                     by_code[fault.code].setdefault(index, fault)
         return faults
 
@@ -179,7 +196,7 @@ class Subject:
     @cached_property
     def has_transposed_references(self) -> bool:
         """Whether most references are paired with the wrong source."""
-        comparable = sum(len(self.source_index.rare(line)) >= _SHARED for line in self.references.lines)
+        comparable = sum(len(self.source_index.rare(words)) >= _SHARED for words in self.references.words)
         return len(_find_misfits(self, self.references)) > 0.4 * comparable
 
     @property
@@ -199,7 +216,8 @@ class Subject:
         yield from (texts for texts in (self.sources, self.references, *self.systems.values()) if texts.lines)
 
     def _texts(self, name: str, lines: Sequence[str]) -> Collection:
-        return Collection(name, tuple(lines[i] for i in self.sample), self.sample, self.evalset.ids)
+        owners = tuple(i for i, line in enumerate(lines) if not isinstance(line, Absent))
+        return Collection(name, tuple(lines[i] for i in owners), owners, self.evalset.ids)
 
 
 Check = Callable[[Subject], Iterator[Note]]
@@ -250,35 +268,30 @@ def transposed_references(subject: Subject) -> Iterator[Note]:
 
 
 class _Index:
-    """The sources that contain each rare word, and the weight of that word."""
+    """The sources that contain each rare word, and the weight of that word (inverse document frequency)."""
 
     def __init__(self, sources: Collection) -> None:
-        self.words = {
-            item: frozenset(_WORD.findall(source.lower()))
-            for source, item in zip(sources.lines, sources.owners, strict=True)
-        }
-        self.items: dict[str, list[int]] = defaultdict(list)
+        self.words = {item: frozenset(words) for item, words in zip(sources.owners, sources.words, strict=True)}
+        items: dict[str, list[int]] = defaultdict(list)
         for item, words in self.words.items():
             for word in words:
-                self.items[word].append(item)
-
-    def rare(self, text: str) -> dict[str, float]:
-        """Return the text's words that are in few sources, with their weights (inverse document frequency)."""
+                items[word].append(item)
         n = len(self.words)
         limit = max(2, min(_COMMON, n // 10))
-        return {
-            word: math.log((n + 1) / len(self.items[word]))
-            for word in set(_WORD.findall(text.lower()))
-            if word in self.items and len(self.items[word]) <= limit
-        }
+        self.items = {word: places for word, places in items.items() if len(places) <= limit}
+        self.weights = {word: math.log((n + 1) / len(places)) for word, places in self.items.items()}
+
+    def rare(self, words: Iterable[str]) -> dict[str, float]:
+        """Return those of the words that are in few sources, with their weights."""
+        return {word: self.weights[word] for word in set(words) if word in self.weights}
 
 
 def _find_misfits(subject: Subject, texts: Collection) -> dict[int, int]:
     """Return the indices of texts that fit another item's source better, with that item."""
     sources = subject.source_index
     misfits = {}
-    for index, (line, item) in enumerate(zip(texts.lines, texts.owners, strict=True)):
-        rare = sources.rare(line)
+    for index, (words, item) in enumerate(zip(texts.words, texts.owners, strict=True)):
+        rare = sources.rare(words)
         total = sum(rare.values())
         own = sum(weight for word, weight in rare.items() if word in sources.words[item])
         if len(rare) < _SHARED or own > _OWN * total:
@@ -320,7 +333,7 @@ def reference_is_source(subject: Subject) -> Iterator[Note]:
 @check("empty-outputs")
 def empty_outputs(subject: Subject) -> Iterator[Note]:
     for texts in subject.systems.values():
-        empty = [index for index, line in enumerate(texts.lines) if not line.strip() and not isinstance(line, Absent)]
+        empty = [index for index, line in enumerate(texts.lines) if not line.strip()]
         if empty:
             yield texts.warning(f"empty for {texts.items(empty)}.", empty)
 
@@ -331,7 +344,7 @@ def empty_references(subject: Subject) -> Iterator[Note]:
     if not subject.evalset.references or not len(counts):
         return
     most = int(counts.max())
-    fewer = [i for i in subject.sample if counts[i] < most]
+    fewer = [i for i, count in enumerate(counts) if count < most]
     if fewer:
         bare = sum(int(counts[i] == 0) for i in fewer)
         ids = tuple(subject.evalset.ids[i] for i in fewer[:_MOST_IDS])
@@ -356,9 +369,87 @@ def fewer_references(subject: Subject) -> Iterator[Note]:
 def truncated(subject: Subject) -> Iterator[Note]:
     for texts in subject.systems.values():
         cut, complete = _find_cut_off(subject, texts)
-        if cut:
-            message = f"{len(cut)} of {complete} outputs do not end where a sentence ends; the first is item "
-            yield texts.warning(f"{message}{texts.ids(cut)[0]}, “…{texts.lines[cut[0]][-25:]}”.", cut)
+        same, length = _find_cut_at(subject, texts)
+        if cut or same:
+            message = f"{len(cut)} of {complete} outputs do not end where a sentence ends" if cut else ""
+            at = f"{len(same)} of {len(texts.lines)} outputs stop after exactly {length}" if same else ""
+            first = (cut or same)[0]
+            seen = f"the first is item {texts.ids([first])[0]}, “…{texts.lines[first][-25:]}”"
+            yield texts.warning(f"{'; '.join(filter(None, (message, at, seen)))}.", cut or same)
+
+
+def _find_cut_at(subject: Subject, texts: Collection) -> tuple[list[int], str]:
+    """Return the indices of outputs that stop at one length, if they are many, and that length in words."""
+    sources = subject.evalset.sources
+    for unit, (measure, fewest, share) in _CUT_AT.items():
+        lengths = [measure(line) for line in texts.lines]
+        longest = max(lengths, default=0)
+        same = [
+            index
+            for index, length in enumerate(lengths)
+            if length == longest < measure(sources[texts.owners[index]]) and not output_faults.ends(texts.lines[index])
+        ]
+        if len(same) >= max(fewest, share * len(lengths)):
+            return same, f"{longest} {unit}"
+    return [], ""
+
+
+@check("swapped")
+def swapped(subject: Subject) -> Iterator[Note]:
+    sources = subject.sources
+    by_item = dict(zip(sources.owners, zip(sources.words, sources.sentences, strict=True), strict=True))
+    for texts in (subject.references, *subject.systems.values()):
+        faults = subject.faults.get(texts.name, {})
+        wrapped = {index for code in ("reasoning", "preamble", "sign-off") for index in faults.get(code, ())}
+        longer: dict[int, bool] = {}
+        denser: list[bool] = []
+        for index, (words, sentences) in enumerate(zip(texts.words, texts.sentences, strict=True)):
+            before, sentences_before = by_item.get(texts.owners[index], ([], 1))
+            if words and before and words != before and index not in wrapped:
+                longer[index] = sum(map(len, words)) > sum(map(len, before))
+                if (now := len(words) / sentences) != (then := len(before) / sentences_before):
+                    denser.append(now > then)
+        if _are_most(list(longer.values())) and _are_most(denser):
+            message = (
+                f"{sum(longer.values())} of the {len(longer)} texts that differ from their source are longer than it, "
+                f"and {sum(denser)} of {len(denser)} have longer sentences: sources and simplifications may be swapped."
+            )
+            yield texts.warning(message, [index for index, is_longer in longer.items() if is_longer])
+
+
+def _are_most(signs: Sequence[bool]) -> bool:
+    """Return whether so many are true that neither habit nor chance explains it."""
+    return bool(signs) and sum(signs) / len(signs) > max(_HARDER, 0.5 + 1.3 / len(signs) ** 0.5)
+
+
+@check("header-row")
+def header_row(subject: Subject) -> Iterator[Note]:
+    headers = {
+        texts.name: texts.lines[0]
+        for texts in subject.collections()
+        if texts.owners[0] == 0
+        and any(_HEADER.fullmatch(cell.strip()) or cell.strip() == texts.name for cell in texts.lines[0].split("\t"))
+        and 2 * sum(len(words) >= _SHORT for words in texts.words) > len(texts.words)
+    }
+    if headers:
+        names = listed([f"{name} (“{header.strip()}”)" for name, header in headers.items()])
+        yield warning(f"The first text is the name of a column: {names}.", ids=subject.evalset.ids[:1])
+
+
+@check("labelled-lines")
+def labelled_lines(subject: Subject) -> Iterator[Note]:
+    for texts in subject.collections():
+        numbers = [
+            int(match[1]) - owner
+            for line, owner in zip(texts.lines, texts.owners, strict=True)
+            if line[:1].isascii() and (match := _NUMBER.match(line[:20]))
+        ]
+        tabs = [index for index, line in enumerate(texts.lines) if "\t" in line.strip()]
+        total = len(texts.lines)
+        if total >= _SHORT and 2 * len(tabs) > total:
+            yield texts.warning(f"tabs inside, {_visible(texts.lines[tabs[0]][:40])}, in {texts.items(tabs)}.", tabs)
+        elif total >= _SHORT and max(Counter(numbers).values(), default=0) > 0.9 * total:
+            yield texts.warning(f"every text begins with its number, {_visible(texts.lines[0][:40])}.", range(total))
 
 
 def _find_cut_off(subject: Subject, texts: Collection) -> tuple[list[int], int]:
@@ -383,7 +474,7 @@ def copies(subject: Subject) -> Iterator[Note]:
 
 @check("output-is-reference")
 def output_is_reference(subject: Subject) -> Iterator[Note]:
-    for system, items in reference_systems(subject.evalset, subject.outputs, subject.sample).items():
+    for system, items in reference_systems(subject.evalset, subject.outputs).items():
         texts = subject.systems[system]
         message = f"{len(items)} of {len(texts.lines)} outputs are a reference of their own item, word for word: "
         indices = [texts.owners.index(item) for item in items[:_MOST_IDS]]
@@ -404,20 +495,18 @@ def copy_rewarding_metric(subject: Subject) -> Iterator[Note]:
         yield warning(f"{', '.join(rewarding)} gives a copy of the source more than real systems get.{share}")
 
 
-def reference_systems(
-    evalset: EvalSet, outputs: Mapping[str, Sequence[str]], items: Sequence[int] | None = None
-) -> dict[str, list[int]]:
+def reference_systems(evalset: EvalSet, outputs: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
     """Return the systems whose outputs are references, with the items that show it: their scores are not comparable.
 
     Items whose output is the source do not count: people leave sentences unchanged, too.
     """
     if not evalset.references:
         return {}
-    items = [item for item in (range(len(evalset)) if items is None else items) if evalset.references[item]]
+    items = [item for item, row in enumerate(evalset.references) if row]
     references = {item: [text.split() for text in evalset.references[item]] for item in items}
     systems: dict[str, list[int]] = {}
     for system, texts in outputs.items():
-        outputs_changed = {item: texts[item].split() for item in items}
+        outputs_changed = {item: texts[item].split() for item in items if not isinstance(texts[item], Absent)}
         if evalset.has_sources:
             outputs_changed = {i: words for i, words in outputs_changed.items() if words != evalset.sources[i].split()}
         same = [item for item, words in outputs_changed.items() if words in references[item]]
@@ -600,6 +689,11 @@ def case_mismatch(subject: Subject) -> Iterator[Note]:
         yield warning(f"All lower case: {listed(lower)}. With capitals: {listed(cased)}.", where=lower[0])
 
 
+def _visible(text: str) -> str:
+    """Return a text in quotation marks, with characters that cannot be seen as escapes."""
+    return f"“{''.join(c if c.isprintable() else repr(c)[1:-1] for c in text)}”"
+
+
 def _match_pattern(subject: Subject, pattern: re.Pattern[str], fault: str) -> Iterator[Note]:
     for texts in subject.collections():
         if indices := texts.matching(pattern):
@@ -610,7 +704,10 @@ def _match_pattern(subject: Subject, pattern: re.Pattern[str], fault: str) -> It
 for _code, _fault, _pattern in (
     ("brackets", "brackets written as", "(?i)-[lr][rsc]b-"),
     ("escaped-entities", "characters written as entities,", r"(?i)&(?:quot|apos|amp|lt|gt|nbsp|#\d{2,4});"),
+    ("escapes", "characters written as escapes,", r"\\[nrt](?![a-z])|(?<=[.!?;,])\\n|\\u[0-9a-fA-F]{4}|\\[\"']"),
     ("encoding", "damaged characters,", _MOJIBAKE),
+    ("invisible-characters", "invisible characters,", _INVISIBLE),
+    ("look-alikes", "letters of another script that look like Latin ones,", _LOOK_ALIKES),
 ):
     check(_code)(partial(_match_pattern, pattern=re.compile(_pattern), fault=_fault))
 
@@ -621,7 +718,7 @@ def _excerpt(texts: Collection, index: int, pattern: re.Pattern[str]) -> str:
     if match is None:
         return ""
     start, stop = max(match.start() - 8, 0), min(match.end() + 8, len(line))
-    return f"“{'…' if start else ''}{line[start:stop].strip()}{'…' if stop < len(line) else ''}”"
+    return _visible(f"{'…' if start else ''}{line[start:stop].strip(' ')}{'…' if stop < len(line) else ''}")
 
 
 def _tokenises(spec: str) -> bool:

@@ -16,6 +16,7 @@ from plainly.core.files import read_shipped
 
 # A description of each fault for the doctor and the gate; what to do about it is in codes.toml.
 SEEN = {
+    "reasoning": "the model's reasoning before the text",
     "preamble": "an introduction before the text",
     "sign-off": "a closing remark after the text",
     "refusal": "a refusal or a question instead of a text",
@@ -29,6 +30,17 @@ SEEN = {
     "unfinished": "cut off in the middle of a sentence",
     "line-breaks": "line breaks inside",
 }
+_REASONING = "think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis"
+# Tokens that begin and end turns, and who speaks.
+_CONTROL = (
+    r"<\|[a-z_]+\|>(?:assistant\b)?|\[/?INST\]|<</?SYS>>|<start_of_turn>(?:model\b)?|<end_of_turn>|<eos>|<pad>|<unk>"
+    r"|^\W*(?:assistant|ai)\s*(?::|\n)"
+)
+_GREETING = (
+    r"(?:sure|certainly|of course|absolutely|okay|ok|alright|gladly|no problem|great|hello|hi|thanks|thank you|"
+    r"as (?:requested|you asked))"
+)
+_FENCE = re.compile(r"(?:`{3,}|~{3,})(?:[\w+-]*[ \t]*\n|(?:text|plaintext|txt|markdown|md|json|xml|html)\s)?")
 _QUOTED = {'"': '"', "“": "”", "«": "»", "'": "'", "‘": "’"}
 _ENDS = re.compile(r"[.!?…。！？؟।:;]['\"”’)\]»*_`}>]*\s*$|&quot;\s*$|['’]{2}\s*$|-RRB-\s*$", re.IGNORECASE)
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -42,24 +54,32 @@ _LONGEST_RUN = 12
 _LONG_RUN = 8  # words that are not repeated by chance
 # Case does not matter, ^ and $ are the ends of the text ((?m) of a line).
 _PATTERNS: dict[str, tuple[str, ...]] = {
+    # Up to the last closing tag, since the opening one may stand in the prompt; or an opening one that is never closed.
+    "reasoning": (
+        rf"(?s)^.*</(?:{_REASONING})>|<(?:{_REASONING})>.*$",
+        r"(?s)^.*<\|channel\|>final<\|message\|>",
+    ),
     "preamble": (
-        # "Sure! Here is a simpler version:", "Of course, here's the rewritten text:"
-        r"^\W*(?:(?:sure|certainly|of course|absolutely|okay|ok|alright|gladly|no problem|"
-        r"great)\b[^:\n]{0,40}?)?\b(?:here(?:'s|’s| is| are)|below is)\b[^.!?:\n]{0,60}\b(?:simpl\w*|version|"
-        r"rewrit\w*|rephras\w*|reword\w*|paraphras\w*|plain\w*|easier|easy.to.read)\b[^.!?:\n]{0,60}[:.\n]",
+        # "Sure! Here is a simpler version:", "Of course, here's the rewritten text:", "Here you go:"
+        rf"^\W*(?:{_GREETING}\b[^:\n]{{0,60}}?)?\b(?:here(?:'s|’s| is| are)|below is)\b[^.!?:\n]{{0,60}}\b(?:simpl\w*|"
+        r"version|rewrit\w*|rephras\w*|reword\w*|paraphras\w*|plain\w*|easier|easy.to.read)\b[^.!?:\n]{0,60}[:.\n]",
+        rf"^\W*(?:{_GREETING}\b[^:\n]{{0,60}}?)?\bhere (?:you (?:go|are)|(?:is|are) (?:the|my|your)\b[^.!?:\n]{{0,40}}"
+        r"\b(?:text|sentence|paragraph|answer|attempt|output|result))\s*[:!\n]",
         r"^\W*this is\b[^.!?:\n]{0,40}\b(?:simpl\w*|rewrit\w*|rephras\w*|plain\w*|easier)\b[^.!?:\n]{0,40}:",
         # "Sure!", "Certainly:", before anything else
-        r"^\W*(?:sure(?: thing)?|certainly|of course|absolutely|gladly|great question)\s*[!:.…—–-]+\s",
-        r"^\W*(?:sure|certainly|of course|absolutely)\b[^.!?:\n]{0,60}\b(?:simplif\w*|rewrit\w*|rephras\w*|"
-        r"version)\b[^.!?:\n]{0,40}[:.!]",
+        r"^\W*(?:yes, )?(?:sure(?: thing)?|certainly|of course|absolutely|gladly|great question)\s*[!:.…—–-]+\s",
+        r"^\W*(?:ok|okay|alright|all right|no problem|hello|hi)(?: there)?\s*!+\s",
+        rf"^\W*{_GREETING}\b[^.!?:\n]{{0,60}}\b(?:simplif\w*|rewrit\w*|rephras\w*|version)\b[^.!?:\n]{{0,40}}[:.!]",
+        r"^\W*let(?:'s|’s| me| us) (?:try to )?(?:simplify|rewrite|rephrase|break)\b[^.!?:\n]{0,60}[:.!]",
         r"^\W*(?:i(?:'d|’d| would) be (?:happy|glad|pleased) to|(?:happy|glad) to)\b[^:.!\n]{0,60}(?::|[!.]"
         r"\s(?:[^.!?:\n]{0,60}:)?)",
         r"^\W*(?:an?|the|one) (?:simpler|simplified|easier|plainer|shorter) (?:way|version|text|sentence)"
         r"\b[^.!?:\n]{0,40}:",
-        # A label: "Simplified:", "**Simplified version:**", "Answer -"
-        r"^[\W_]*(?:the )?(?:simplif(?:ied|ication)|simpler?|plain(?:[ -](?:language|english))?|rewritten|"
+        # A label, with a colon or on a line of its own: "Simplified:", "**Simplified version:**", "## Simplified text"
+        r"^[\W_]*(?:the |final )?(?:simplif(?:ied|ication)|simpler?|plain(?:[ -](?:language|english))?|rewritten|"
         r"rephrased|paraphrased?|revised|easy[ -](?:to[ -]read|read|language)|output|answer|response|result)"
-        r"(?: (?:text|version|sentence|paragraph|output|answer|english|language))?[\s*_]*:[*_]*(?=\s|$)",
+        r"(?: (?:text|version|sentence|paragraph|output|answer|english|language))?"
+        r"(?:[\s*_]*:[*_]*(?=\s|$)|[*_]*[ \t]*\n| [–—-] )",
         r"^\W*i(?:'ve| have)?\s(?:simplified|rewritten|rewrote|rephrased)\b[^.!?:\n]{0,80}[:.]",
         r"^\W*(?:in (?:simple|simpler|plain|other) (?:words|terms|english|language))\s*[:,]",
     ),
@@ -96,7 +116,7 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"\*\*[^*\n]+\*\*",
         r"(?<![\w_])__[^_\n]+__(?![\w_])",
         r"(?m)^#{1,6}\s+\S",
-        r"```",
+        r"```|^\s*~~~",
         r"(?m)^\s*[-*•]\s+\S[^\n]*\n\s*[-*•]\s+\S",
         r"(?m)^\s*[*•]\s+\S",
         r"\[[^\]\n]+\]\(https?:[^)\s]+\)",
@@ -118,9 +138,9 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"\b(?:simplify|rewrite|rephrase|paraphrase)\b (?:the|this|these|each|my) (?:following|text|sentence|"
         r"paragraph|passage|original|source)\b",
         r"(?m)^\W*(?:original|source|complex|input)(?: (?:text|sentence|version|paragraph))?\s*:",
-        r"(?m)^\W*(?:user|assistant|system|human|ai|instruction|prompt|task|question)\s*:\s*\S",
+        r"(?m)^\W*(?:user|system|human|instruction|prompt|task|question)\s*:\s*\S",
         r"###\s*(?:instruction|response|input|output|human|assistant)",
-        r"<\|[a-z_]+\|>|\[/?INST\]|<</?SYS>>|<start_of_turn>|<end_of_turn>|</?think>|<eos>|<pad>|<unk>",
+        _CONTROL,
         r"\b(?:your task is to|you are (?:an?|the) (?:expert|assistant|helpful|text simplif\w*|language|editor))\b",
         r"\b(?:use (?:short|simple|simpler|plain) (?:words|sentences|language)|keep the (?:original )?meaning|"
         r"do not add (?:any )?(?:new )?information)\b",
@@ -142,7 +162,8 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"\bthe ?[,;:!?)](?!\w)",
         r"\b(?:their|its|my|our|your|an?) the\b",
         r"(?-i:\b(the|of|to|and|for|with|was|are|from|by) \1\b(?!-))",
-        # A full stop inside a sentence, except after usual abbreviations.
+    ),
+    "full-stop": (  # inside a sentence, except after usual abbreviations
         r"(?<![.\w])(?!(?:al|approx|bros|ca|co|corp|cf|dr|ed|est|etc|ft|gen|gov|inc|jr|lt|ltd|max|min|mr|mrs|ms|"
         r"mt|no|nos|op|plc|pp|prof|rev|sq|sr|st|vol|vs)\b)\w\w+ ?\. +(?-i:[a-z]+(?![A-Za-z.]))",
     ),
@@ -165,8 +186,8 @@ Check = Callable[[str, str], tuple[int, int] | None]
 
 
 def faults(source: str, output: str) -> list[Fault]:
-    """Return every fault of an output, in the order of the checks; an empty output has none of them."""
-    if not output.strip():
+    """Return every fault of an output, in the order of the checks; neither an empty output nor a copy has any."""
+    if not output.strip() or output == source:
         return []
     spans = ((code, check(source, output)) for code, check in CHECKS.items())
     return [Fault(code, *span, excerpt(output, *span)) for code, span in spans if span is not None]
@@ -180,8 +201,8 @@ def patterns(code: str) -> tuple[re.Pattern[str], ...]:
 
 def _match_patterns(source: str, output: str, code: str) -> tuple[int, int] | None:
     """Return where an output matches a pattern of a code that its source does not match."""
-    lower = output.lower()
-    if any(sign in lower for sign in _WORDS["signs"][code]):  # fast, and false for almost all texts
+    lower = f" {output.lower()}"
+    if any(map(lower.__contains__, _WORDS["signs"][code])):  # fast, and false for almost all texts
         for pattern in patterns(code):
             match = pattern.search(output)
             if match and not pattern.search(source):
@@ -191,21 +212,26 @@ def _match_patterns(source: str, output: str, code: str) -> tuple[int, int] | No
 
 def _find_broken(source: str, output: str) -> tuple[int, int] | None:
     """Find an ungrammatical sentence; a text without capitals does not show where sentences begin."""
-    return None if output.islower() else _match_patterns(source, output, "broken")
+    if output.islower():
+        return None
+    return _match_patterns(source, output, "broken") or _match_patterns(source, output, "full-stop")
 
 
 def _find_wrapper(source: str, output: str) -> tuple[int, int] | None:
     """Find JSON, XML, or quotation marks around the whole text."""
     text = output.strip()
     start, closing, inside = output.index(text), _QUOTED.get(text[0]), text[1:-1]
-    has_quotation = bool(set(source) & {*_QUOTED, *_QUOTED.values()} - {"'", "’"})
-    if closing and inside and text.endswith(closing) and not has_quotation and not {text[0], closing} & set(inside):
+    is_quoted = closing and inside and text.endswith(closing) and not {text[0], closing} & set(inside)
+    if is_quoted and not set(source) & {*_QUOTED, *_QUOTED.values()} - {"'", "’"}:  # the source has no quotation
         return start, start + len(text)
     return _match_patterns(source, output, "wrapper")
 
 
 def _find_repetition(source: str, output: str) -> tuple[int, int] | None:
     """Find words that are repeated, or a sentence that occurs twice, unless the source does the same."""
+    words = _WORD.findall(output.lower())
+    if len(set(zip(words, words[1:], words[2:], strict=False))) >= len(words) - 2:
+        return None  # Every run that counts repeats three words in a row.
     span = _find_loop(output)
     if span and not _find_loop(source):
         return span
@@ -282,6 +308,7 @@ def _find_line_break(source: str, output: str) -> tuple[int, int] | None:
 
 
 CHECKS: dict[str, Check] = {
+    "reasoning": partial(_match_patterns, code="reasoning"),
     "preamble": partial(_match_patterns, code="preamble"),
     "sign-off": partial(_match_patterns, code="sign-off"),
     "refusal": partial(_match_patterns, code="refusal"),
@@ -322,10 +349,13 @@ def repair(output: str, *, source: str = "") -> tuple[str, list[Fault]]:
     return output, removed
 
 
-def _remove_preamble(output: str) -> str:
-    for pattern in patterns("preamble"):
-        output = pattern.sub(" ", output, count=1)
-    return output.strip()
+def _remove_matches(output: str, code: str) -> str:
+    """Remove what matches; a text that began with a capital letter still does."""
+    text = output
+    for pattern in patterns(code):
+        text = pattern.sub(" ", text, count=1)
+    text = text.strip()
+    return text[:1].upper() + text[1:] if output.strip()[:1].isupper() else text
 
 
 def _remove_sign_off(output: str) -> str:
@@ -339,7 +369,7 @@ def _remove_sign_off(output: str) -> str:
 
 def _remove_markdown(output: str) -> str:
     """Remove the marks of Markdown, but not the words."""
-    output = re.sub(r"```\w*\n?", "", output)
+    output = _FENCE.sub("", output)
     output = re.sub(r"\[([^\]\n]+)\]\(https?:[^)\s]+\)", r"\1", output)
     output = re.sub(r"(?m)^\s*(?:#{1,6}|[-*•>])\s+", "", output)
     output = re.sub(r"(?m)^\s*(?:---+|\*\*\*+)\s*$", "", output)
@@ -367,8 +397,10 @@ def _find_answer(text: str) -> str:
 
 
 _REPAIRS: dict[str, Callable[[str], str]] = {
+    "reasoning": partial(_remove_matches, code="reasoning"),
+    "prompt-leak": lambda output: re.sub(_CONTROL, " ", output, flags=re.IGNORECASE).strip(),
     "wrapper": _unwrap,
-    "preamble": _remove_preamble,
+    "preamble": partial(_remove_matches, code="preamble"),
     "sign-off": _remove_sign_off,
     "markdown": _remove_markdown,
     "line-breaks": lambda output: " ".join(output.split()),
