@@ -70,12 +70,12 @@ class Diagnosis(Result):
         }
 
     def tables(self) -> list[Table]:
-        rows = tuple((warning.code, warning.message) for warning in self.warnings)
         if self._is_summary:
             first = {warning.code: warning.message for warning in reversed(self.warnings)}
             counts = Counter(warning.code for warning in self.warnings)
-            rows = tuple((code, str(count), first[code]) for code, count in counts.items())
-            return [Table(("code", "places", "the first of them"), rows, text_columns=frozenset({0, 2}))]
+            summary = tuple((code, str(count), first[code]) for code, count in counts.items())
+            return [Table(("code", "places", "the first of them"), summary, text_columns=frozenset({0, 2}))]
+        rows = tuple((warning.code, warning.message) for warning in self.warnings)
         return [Table(("code", "what was seen"), rows, text_columns=frozenset({0, 1}))] if rows else []
 
     @property

@@ -300,7 +300,7 @@ class Chrf(Metric):
         weight = self.beta**2
         divisor = weight * precision + recall
         product = (1 + weight) * precision * recall
-        return np.divide(product, divisor, out=np.full(divisor.shape, undefined), where=divisor > 0)
+        return np.asarray(np.divide(product, divisor, out=np.full(divisor.shape, undefined), where=divisor > 0))
 
     def _counters(self, text: str) -> list[Grams]:
         text = text.lower() if self.lowercase else text

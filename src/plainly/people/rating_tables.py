@@ -231,7 +231,7 @@ def iterate_ratings(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[in
             yield row, Rating(*key, value)
 
 
-class ScoreTable(NamedTuple):
+class MetricColumns(NamedTuple):
     """A table of metric scores: the row of each system and item, and every column of numbers under its own name."""
 
     rows: dict[tuple[str, str], int]
@@ -239,7 +239,7 @@ class ScoreTable(NamedTuple):
     remarks: tuple[Note, ...]  # on columns without numbers
 
 
-def read_score_table(path: str | Path) -> ScoreTable:
+def read_score_table(path: str | Path) -> MetricColumns:
     """Read scores of outputs; columns of texts and groups are left out."""
     table = read_rating_table(path)
     roles = find_roles(table)
@@ -260,7 +260,7 @@ def read_score_table(path: str | Path) -> ScoreTable:
         else:
             without.append(repr(name))
     notes = [Note(f"{table.path}: no scores, because there are no numbers, in {listed(without)}.")] if without else []
-    return ScoreTable(rows, scores, tuple(notes))
+    return MetricColumns(rows, scores, tuple(notes))
 
 
 def _number(table: Sheet, row: int, column: str) -> float:
