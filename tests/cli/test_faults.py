@@ -157,8 +157,8 @@ def test_what_was_written_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SCORE, "--save", "new.npz", "--segments", "new.csv"]) == 0
     gate = ["gate", "--preset", "quick", "--source", "source.txt", "out.txt", "--junit", "new.xml", "--sarif", "n.json"]
     assert main(gate) in (0, 1)
-    said = capsys.readouterr().err
-    assert all(f"Wrote {name}" in said for name in ("new.npz", "new.csv", "new.xml", "n.json"))
+    messages = capsys.readouterr().err
+    assert all(f"Wrote {name}" in messages for name in ("new.npz", "new.csv", "new.xml", "n.json"))
 
 
 @pytest.mark.parametrize("command", commands())

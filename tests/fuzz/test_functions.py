@@ -110,4 +110,4 @@ def test_an_answer_or_an_error_of_ours(name: str, tmp_path: Path, monkeypatch: p
                 failures.append((arguments, f"TypeError: {error}"))
         except Exception as error:
             failures.append((arguments, f"{type(error).__name__}: {error}"))
-    assert not failures, nasty.summary([(reason, given) for given, reason in failures], CASES)
+    assert not failures, nasty.summary([(reason, call) for call, reason in failures], CASES)

@@ -164,7 +164,7 @@ def check_target(path: str | Path, *, inputs: Iterable[str | Path] = (), force: 
 
 @contextlib.contextmanager
 def guard_files() -> Iterator[None]:
-    """In this context, refuse to overwrite files that plainly did not write, whoever writes them."""
+    """In this context, refuse to overwrite files that plainly did not write."""
     before = _is_guarded.set(True)
     try:
         yield
