@@ -161,6 +161,8 @@ class EvalSet:
                 raise BadInput("An evaluation set needs sources, references or a number of items.")
             sources = ("",) * n
         check_texts("sources", sources)
+        if columns is not None and not isinstance(columns, Mapping):
+            raise BadInput(f"columns= must be a mapping from names to values, not {type(columns).__name__}.")
         names = _names(ids, "ids")
         return cls(
             ids=tuple(str(i + 1) for i in range(len(sources))) if names is None else names,

@@ -112,6 +112,8 @@ def read_texts(
     the system on the items that it has. ``unit`` joins or divides the texts into documents, paragraphs or sentences.
     """
     check_choice("incomplete", incomplete, get_args(Incomplete))
+    if columns is not None and not isinstance(columns, Mapping):
+        raise BadInput(f"columns= must be a mapping from roles to columns, not {type(columns).__name__}.")
     if isinstance(data, EvalSet):
         evalset, data = data, None
     if data is not None and (sources is not None or references is not None):
