@@ -27,6 +27,11 @@ class Absent(str):
 ABSENT = Absent()
 
 
+def find_present(texts: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return which of a system's outputs are not ``ABSENT``."""
+    return np.array([not isinstance(text, Absent) for text in texts], dtype=bool)
+
+
 def is_missing(value: object) -> bool:
     """Return whether a value is None, NaN, or another mark that data frames write where there is nothing."""
     if value is None or isinstance(value, (str, list, tuple, dict)):

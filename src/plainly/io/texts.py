@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.errors import BadInput, check_choice
-from plainly.core.evalset import ABSENT, Absent, EvalSet, is_missing
+from plainly.core.evalset import ABSENT, Absent, EvalSet, find_present, is_missing
 from plainly.core.formatting import count_noun, listed
 from plainly.core.result import Note
 from plainly.io.columns import (
@@ -52,7 +52,7 @@ class Texts:
 
     def __post_init__(self) -> None:
         for system, lines in self.outputs.items():
-            if len(lines) and all(isinstance(text, Absent) for text in lines):
+            if len(lines) and not find_present(lines).any():
                 raise BadInput(
                     f"{f'System {system!r}' if system else 'The system'} has no output for any of the "
                     f"{count_noun(len(lines), 'item')}. Leave it out, or check its ids."
@@ -77,7 +77,7 @@ class Texts:
 
     def present(self, system: str) -> npt.NDArray[np.bool_]:
         """Return which items a system has."""
-        return np.array([not isinstance(text, Absent) for text in self.outputs[system]], dtype=bool)
+        return find_present(self.outputs[system])
 
     def shared(self, *systems: str) -> "Texts":
         """Return the texts of these systems (default: all), restricted to the items that every one of them has."""

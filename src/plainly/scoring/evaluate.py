@@ -11,7 +11,7 @@ import numpy as np
 
 from plainly.core import limits, registry
 from plainly.core.errors import BadInput, check_choice
-from plainly.core.evalset import Absent, EvalSet
+from plainly.core.evalset import EvalSet, find_present
 from plainly.core.files import read_shipped
 from plainly.core.formatting import listed
 from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, TextSource
@@ -62,8 +62,8 @@ def from_rows(
     systems = {}
     for system, by_spec in rows.items():
         texts = (outputs or {}).get(system, ())
-        absent = np.array([isinstance(text, Absent) for text in texts], dtype=bool)
-        present = ~absent if absent.any() else None
+        mask = find_present(texts)
+        present = None if mask.all() else mask
         items = evalset if present is None else evalset[present]
         references = reference_range(items)
         systems[system] = {
@@ -89,7 +89,7 @@ def measure(
             limits.check("text", len(longest), f"The {name} of item {evalset.ids[list(texts).index(longest)]!r}")
     for system, texts in outputs.items():
         rows: dict[str, Floats] = {}
-        present = np.array([not isinstance(text, Absent) for text in texts], dtype=bool)
+        present = find_present(texts)
         items, own = (evalset, texts) if present.all() else (evalset[present], list(compress(texts, present)))
         for spec in sorted(metrics, key=lambda spec: not metrics[spec].runs_first):
             with report_work(tell, len(evalset)):
