@@ -1,6 +1,13 @@
 """How well facts are checked: planted changes, references left alone, people's annotations, and how fast.
 
-Run: python bench/facts.py planted|references|people|speed [--spec 'facts(…)']   (public files, see docs/data.md)
+Run: python bench/facts.py letters [--held-out] [--write]
+     python bench/facts.py planted|references|people|speed [--spec 'facts(…)']   (public files, see docs/data.md)
+
+Letters: precision by kind of the findings that are certain in bench/letters.jsonl, whose sound pairs are also taken
+with one digit changed, and the pairs that are blocked or sent to review, by group. Rules are developed on the tuning
+half. ``--held-out`` prints the other half, of which no pair was read during development, and bench/values.jsonl, whose
+authors did not know the rules; ``--write`` writes the table to factcheck/precision.toml, from which follows what
+blocks, and to docs/facts.md.
 
 Planted: the audit's negate, swap-numbers, swap-names, hallucinate and drop-split on ASSET's references, where an attack
 records what it changed; found means: a finding of that kind that overlaps with the change. People: the annotations of
@@ -10,31 +17,152 @@ Devaraj et al. 2022 (Wikipedia part; severity 1 and 2 against 0), which were use
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("PLAINLY_SCORE_CACHE", "off")  # What is remembered takes no time.
 
+import letters as benchmark
 import numpy as np
 
 import plainly
-from plainly.auditing.attacks import ATTACKS, SystemOutputs
+from plainly.auditing.attacks import ATTACKS, Rewritten, SystemOutputs
 from plainly.core.evalset import EvalSet
-from plainly.factcheck.pairs import Facts
+from plainly.factcheck import reading
+from plainly.factcheck.pairs import Facts, PairCheck
 from plainly.text.lexicon import tokenise
 
 RULES = Facts(model=None)
+VALUES = frozenset(reading.VALUES)
+VALUE_GROUPS = ("amount", "period", "date", "contact")
+NEAR = 40  # characters between a finding and the words in question: "at least" belongs to "50 cm"
+PRECISION = Path(reading.__file__).with_name("precision.toml")
+PAGE = Path(__file__).parent.parent / "docs" / "facts.md"
+MORE = Path(__file__).with_name("values.jsonl")  # by authors who did not know the rules; for measuring
 KINDS = {
-    "negate": {"polarity"},
-    "swap-numbers": {"number", "quantity", "date", "unit"},
+    "negate": {"polarity", "modality"},
+    "swap-numbers": VALUES,
     "swap-names": {"name"},
-    "hallucinate": {"claim", "number", "quantity", "date", "name", "polarity"},
+    "hallucinate": VALUES | {"claim", "name", "polarity"},
 }
 _PEOPLE = "AshOlogn/Evaluating-Factuality-in-Text-Simplification"
+
+
+def letters(half: str, *, write: bool = False) -> None:
+    """Precision by kind, and the pairs blocked or sent to review, by group and language."""
+    pairs = [pair for pair in benchmark.read_pairs() if benchmark.half(pair["source"]) == half]
+    more = benchmark.read_pairs(MORE) if half == "held out" else []
+    sound = [pair for pair in (*pairs, *more) if not pair["wrong"] and re.search(r"\d", pair["output"])]
+    measured = [*pairs, *more, *map(_change_digit, sound)]
+    checked = RULES.check([pair["source"] for pair in measured], [pair["output"] for pair in measured])
+    counts: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    for pair, check in zip(measured, checked, strict=True):
+        certain = [finding for finding in check.findings if finding.harms and finding.sure >= reading.CERTAIN]
+        counts.update(finding.kind for finding in certain if finding.kind in VALUES)
+        right.update(finding.kind for finding in certain if finding.kind in VALUES and _is_right(pair, finding))
+    rows = {kind: (counts[kind], right[kind], *_wilson(right[kind], counts[kind])) for kind in sorted(counts)}
+    print(f"{half} half: findings that are certain")
+    for kind, (n, good, low, high) in rows.items():
+        print(f"  {kind:10} {good:3} of {n:3} right, {good / n:.0%} [{low:.0%}, {high:.0%}]")
+    if write:
+        comment = "# Certain findings by kind in pairs that no rule was developed on; written by bench/facts.py.\n"
+        lines = [
+            f"{kind} = {{ n = {n}, right = {good}, low = {low:.3f}, high = {high:.3f} }}\n"
+            for kind, (n, good, low, high) in rows.items()
+        ]
+        PRECISION.write_text(comment + "".join(lines), encoding="utf-8")
+        precision = ["| kind | findings | right | precision | 95 % interval | |", "|---|--:|--:|--:|---|---|"]
+        for kind, (n, good, low, high) in rows.items():
+            blocks = "blocks" if good >= reading.PRECISE * n else "review"
+            precision.append(f"| `{kind}` | {n} | {good} | {good / n:.0%} | {low:.0%} to {high:.0%} | {blocks} |")
+        _replace_part("precision", "\n".join(precision))
+    blocking = {kind for kind, (n, good, *_) in rows.items() if good >= reading.PRECISE * n}
+    tables = {"letters": _outcome_table(pairs, checked, blocking)}
+    if more:
+        tables["values"] = _outcome_table(more, checked[len(pairs) :], blocking)
+    for name, table in tables.items():
+        print(f"{name}\n{table}")
+        if write:
+            _replace_part(name, table)
+
+
+def _outcome_table(pairs: Sequence[benchmark.Pair], checked: Sequence[PairCheck], blocking: Collection[str]) -> str:
+    """Return a table of the pairs that are blocked or sent to review, by group, language and truth."""
+    outcomes: Counter[tuple[str, str, bool, str]] = Counter()
+    for pair, check in zip(pairs, checked, strict=False):  # More pairs may have been checked.
+        cell = pair["language"], pair["group"], pair["wrong"]
+        certain = {finding.kind for finding in check.findings if finding.harms and finding.sure >= reading.CERTAIN}
+        is_blocked = not certain.isdisjoint(blocking)
+        outcomes[*cell, "blocked"] += is_blocked
+        outcomes[*cell, "review"] += not is_blocked and any(finding.outcome != "pass" for finding in check.findings)
+        outcomes[*cell, "all"] += 1
+    lines = ["| group | English wrong | English sound | German wrong | German sound |", "|---|--:|--:|--:|--:|"]
+    cells = [(language, wrong) for language in benchmark.LANGUAGES for wrong in (True, False)]
+    groups = [group for group in benchmark.GROUPS if any(pair["group"] == group for pair in pairs)]
+
+    def row(name: str, groups: Sequence[str]) -> str:
+        counts = [
+            [sum(outcomes[language, group, wrong, what] for group in groups) for what in ("blocked", "review", "all")]
+            for language, wrong in cells
+        ]
+        return f"| {name} | " + " | ".join(f"{a} + {b} of {total}" for a, b, total in counts) + " |"
+
+    lines += [row(group, [group]) for group in groups]
+    if len(groups) > len(VALUE_GROUPS):
+        lines.append(row("amount, period, date, contact", VALUE_GROUPS))
+    return "\n".join([*lines, row("all", groups)])
+
+
+def _replace_part(name: str, text: str) -> None:
+    """Replace a part of docs/facts.md that stands between two comments."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(f"<!-- {name} -->\n")
+    _, _, after = rest.partition(f"<!-- end of {name} -->")
+    PAGE.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- end of {name} -->{after}", encoding="utf-8")
+
+
+def _is_right(pair: Mapping[str, Any], finding: reading.FactFinding) -> bool:
+    """Whether a finding points at the words in question, or stands beside them."""
+    for side, spans in (("source", finding.source), ("output", finding.output)):
+        words = pair[f"{side}_words"]
+        start = cast("int", pair.get("place", pair[side].find(words)))
+        if words and any(a - NEAR <= start + len(words) and start <= b + NEAR for a, b in spans):
+            return True
+    return False
+
+
+def _change_digit(pair: benchmark.Pair) -> dict[str, Any]:
+    """Return a sound pair with one digit of the output changed; which one follows from the text."""
+    output = pair["output"]
+    rng = np.random.default_rng(list(hashlib.sha256(output.encode()).digest()))
+    place = int(rng.choice([match.start() for match in re.finditer(r"\d", output)]))
+    digit = str(rng.choice([other for other in "123456789" if other != output[place]]))
+    changed = output[:place] + digit + output[place + 1 :]
+    return {
+        **pair,
+        "wrong": True,
+        "output": changed,
+        "source_words": "",
+        "output_words": changed[place : place + 1],
+        "place": place,
+    }
+
+
+def _wilson(right: int, n: int) -> tuple[float, float]:
+    """The 95 % interval of a share."""
+    z, share = 1.96, right / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z * ((share * (1 - share) + z * z / (4 * n)) / n) ** 0.5 / (1 + z * z / n)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
 def planted(name: str = "asset/test") -> None:
@@ -46,7 +174,7 @@ def planted(name: str = "asset/test") -> None:
         system = SystemOutputs(EvalSet.of(evalset.sources), tuple(outputs))
         for attack in (*KINDS, "drop-split"):
             rewritten = ATTACKS[attack].records(system, np.random.default_rng(7 + turn // 5))
-            applied = [(item, text) for item, text in enumerate(rewritten) if text.applied]
+            applied = [(item, text) for item, text in enumerate(rewritten) if text.changes]
             checked = RULES.check([evalset.sources[i] for i, _ in applied], [text.text for _, text in applied])
             for (_, text), pair in zip(applied, checked, strict=True):
                 if attack == "drop-split":
@@ -54,12 +182,22 @@ def planted(name: str = "asset/test") -> None:
                 else:
                     detected = any(
                         finding.harms and finding.kind in KINDS[attack]
-                        and (attack == "negate" or _overlap(finding.output, text.spans))
+                        and (attack == "negate" or _overlap(finding.output, _changed_spans(text)))
                         for finding in pair.findings
                     )  # fmt: skip
                 totals.setdefault(attack, []).append(detected)
     for attack, detections in totals.items():
         print(f"{attack:14} {len(detections):5} planted, {np.mean(detections):.3f} found with the right kind")
+
+
+def _changed_spans(text: Rewritten) -> list[tuple[int, int]]:
+    """Where the changes stand in the text that has them."""
+    spans, shift = [], 0
+    for change in text.changes:
+        start = change.start + shift
+        spans.append((start, start + len(change.after)))
+        shift += len(change.after) - len(change.before)
+    return spans
 
 
 def _overlap(spans: Sequence[tuple[int, int]], others: Sequence[tuple[int, int]]) -> bool:
@@ -75,7 +213,11 @@ def references() -> None:
         ]
         checked = RULES.check([source for source, _ in pairs], [text for _, text in pairs])
         flagged = sum(not pair.faithful for pair in checked)
-        print(f"{name}: {flagged} of {len(pairs)} references flagged ({flagged / len(pairs):.1%})")
+        blocked = sum(pair.outcome == "block" for pair in checked)
+        print(
+            f"{name}: {flagged} of {len(pairs)} references flagged ({flagged / len(pairs):.1%}), "
+            f"{blocked} blocked ({blocked / len(pairs):.1%})"
+        )
 
 
 def people(specs: Sequence[str]) -> None:
@@ -152,11 +294,16 @@ def speed(specs: Sequence[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("planted", "references", "people", "speed"))
+    parser.add_argument("what", choices=("letters", "planted", "references", "people", "speed"))
+    parser.add_argument("--held-out", action="store_true", help="letters: the half that no rule was developed on")
+    parser.add_argument("--write", action="store_true", help="letters: write the table of the held-out half")
     parser.add_argument("--spec", action="append", help="metrics to measure (facts)")
     args = parser.parse_args()
     specs = args.spec or ["facts"]
+    if args.write and not args.held_out:
+        parser.error("--write needs --held-out: what blocks follows from pairs that no rule was developed on")
     actions: dict[str, Callable[[], None]] = {
+        "letters": lambda: letters("held out" if args.held_out else "tuning", write=args.write),
         "planted": planted,
         "references": references,
         "people": lambda: people(specs),

@@ -1,22 +1,33 @@
-"""How often the gate stops what it should, and what it should not: the tables of docs/gate.md.
+"""How often the gate blocks what it should, and what it should not: the tables of docs/gate.md.
 
-    python bench/gate.py [--preset plain] [--references 3] [--write]
+    python bench/gate.py letters [--half "held out"] [--preset plain] [--write]
+    python bench/gate.py attacks [--references 3] [--preset plain] [--write]
+    python bench/gate.py baseline [--runs 2000] [--write]
+    python bench/gate.py speed [--write]
 
-Every attack of the audit on every reference that people wrote for ASSET's test set: the share of the attacked outputs
-that is flagged, and whether a run with 5 % of them is stopped. Beside them the untouched references: the share that is
-flagged, and whether a run passes. Then the error rate of the rule on a baseline, by simulation, and how long it takes.
-``--write`` puts the tables into docs/gate.md.
+``letters``: pairs of letters.jsonl, by language and group; only counts are printed. ``attacks``: every attack of the
+audit on references that people wrote for ASSET's test set, the share of the attacked outputs that is blocked or to be
+reviewed, and whether a run with 5 % of them is stopped; beside them the untouched references. ``baseline``: the error
+rate of the rule on a baseline, by simulation. ``speed``: how long ``check`` takes, warm and without the score cache,
+the first call of a process, and its memory. ``--write`` puts the table into docs/gate.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
+import os
+import statistics
+import subprocess
+import sys
 import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from letters import GROUPS, HALVES, LANGUAGES, read_pairs
+from letters import half as half_of
 
 import plainly
 from plainly.auditing.attacks import ATTACKS, SystemOutputs
@@ -25,24 +36,49 @@ from plainly.checks.gate import gate
 from plainly.checks.rules import Margin, Rules, load_preset
 from plainly.core.evalset import EvalSet
 from plainly.core.sampling import Sampling
+from plainly.factcheck.reading import OUTCOMES
 from plainly.scoring.scores import Evaluation, Scores, Signature
 
 PLANTED = 0.05
 PAGE = Path(__file__).parent.parent / "docs" / "gate.md"
+VALUES = ("amount", "period", "date", "contact")  # groups of letters whose facts are values
 # Attacks that leave a text as good as it was, or better: nothing to stop.
 HARMLESS = ("oracle", "commoner-synonyms", "double-spaces", "lowercase")
 
 
-def attacked(rules: Rules, references: int, *, seed: int = 0) -> list[tuple[str, str, str, str, str]]:
-    """A row for each attack: what it does, how many outputs it changed, the share flagged, runs stopped."""
+Row = tuple[str, ...]
+
+
+def letters(preset: str, half: str) -> list[Row]:
+    """A row for each language and group: how many wrong and sound texts are blocked, to be reviewed, and pass."""
+    counts: Counter[tuple[str, str, bool, str]] = Counter()
+    for pair in read_pairs():
+        if half_of(pair["source"]) == half:
+            outcome = plainly.check(pair["output"], source=pair["source"], preset=preset).outcome
+            for group in (pair["group"], "values" if pair["group"] in VALUES else "statements", "all"):
+                counts[pair["language"], group, pair["wrong"], outcome] += 1
+    rows = []
+    for language in LANGUAGES:
+        for group in (*GROUPS, "values", "statements", "all"):
+            cells: list[str] = []
+            for wrong in (True, False):
+                numbers = [counts[language, group, wrong, outcome] for outcome in OUTCOMES]
+                cells += [str(sum(numbers)), *(f"{number} ({number / max(1, sum(numbers)):.0%})" for number in numbers)]
+            rows.append((language, group, *cells))
+    return rows
+
+
+def attacked(rules: Rules, references: int, *, seed: int = 0) -> list[Row]:
+    """A row for each attack: what it does, how many outputs it changed, shares blocked and reviewed, runs stopped."""
     evalset = plainly.load("asset/test")
     bare = EvalSet.of(evalset.sources, ids=evalset.ids)
     rng = np.random.default_rng(seed)
     rows = []
     sound = [tuple(texts[place] for texts in evalset.references) for place in range(references)]
-    clean = [_flagged(bare, outputs, rules) for outputs in sound]
-    flags, stops = np.concatenate([flags for flags, _ in clean]), [stopped for _, stopped in clean]
-    rows.append(("(untouched)", "what people wrote", str(len(flags)), _share(flags), f"{sum(stops)} of {references}"))
+    clean = [_decided(bare, outputs, rules) for outputs in sound]
+    outcomes, stops = np.concatenate([of for of, _ in clean]), [stopped for _, stopped in clean]
+    total = f"{sum(stops)} of {references}"
+    rows.append(("(untouched)", "what people wrote", str(len(outcomes)), *_shares(outcomes), total))
     for name, attack in sorted(ATTACKS.items()):
         changed, stopped = [], 0
         for outputs in sound:
@@ -50,28 +86,29 @@ def attacked(rules: Rules, references: int, *, seed: int = 0) -> list[tuple[str,
             applied = np.array([text != output for text, output in zip(texts, outputs, strict=True)])
             if not applied.any():
                 continue
-            changed.append(_flagged(bare, texts, rules)[0][applied])
+            changed.append(_decided(bare, texts, rules)[0][applied])
             count = min(round(PLANTED * len(bare)), int(applied.sum()))
             drawn = rng.choice(np.flatnonzero(applied), size=count, replace=False)
             planted = list(outputs)
             for item in drawn:
                 planted[item] = texts[item]
-            stopped += _flagged(bare, planted, rules)[1]
-        flags = np.concatenate(changed) if changed else np.zeros(0)
+            stopped += _decided(bare, planted, rules)[1]
+        outcomes = np.concatenate(changed) if changed else np.zeros(0, dtype=object)
         what = f"{attack.what}{' (harmless)' if name in HARMLESS else ''}"
-        rows.append((name, what, str(len(flags)), _share(flags), f"{stopped} of {references}"))
+        rows.append((name, what, str(len(outcomes)), *_shares(outcomes), f"{stopped} of {references}"))
     return rows
 
 
-def _flagged(evalset: EvalSet, outputs: Any, rules: Rules) -> tuple[Any, bool]:
-    outcome = gate(evalset=evalset, outputs={"A": list(outputs)}, rules=rules)
-    flags = np.zeros(len(outputs))
-    flags[[finding.place for finding in outcome.findings]] = 1
-    return flags, not outcome.passed
+def _decided(evalset: EvalSet, outputs: Any, rules: Rules) -> tuple[Any, bool]:
+    result = gate(evalset=evalset, outputs={"A": list(outputs)}, rules=rules)
+    return np.array(list(result.item_outcomes("A").values()), dtype=object), not result.passed
 
 
-def _share(flags: Any) -> str:
-    return f"{100 * flags.mean():.1f} %" if len(flags) else "–"
+def _shares(outcomes: Any) -> tuple[str, str]:
+    if not len(outcomes):
+        return "–", "–"
+    blocked, reviewed = (f"{100 * (outcomes == outcome).mean():.1f} %" for outcome in OUTCOMES[:2])
+    return blocked, reviewed
 
 
 class Mean:
@@ -110,26 +147,46 @@ def simulated(*, runs: int = 20_000, seed: int = 0) -> list[tuple[str, str, str]
     return rows
 
 
-def speed() -> list[tuple[str, str]]:
-    """10,000 outputs, and one pair at a time."""
+_FIRST = """
+import re, sys, time
+start = time.perf_counter()
+import plainly
+plainly.check(sys.argv[2], source=sys.argv[1])
+seconds = time.perf_counter() - start
+for number in range(20):
+    plainly.check(f"{sys.argv[2]} {number}", source=sys.argv[1])
+print(seconds, int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1]) / 1024)
+"""
+
+
+def speed(preset: str) -> list[Row]:
+    """``check`` on sentences of ASSET and on letters of about 150 words, warm; the first call; memory."""
     evalset = plainly.load("asset/test")
-    sources = [text for _ in range(28) for text in evalset.sources][:10_000]
-    outputs = [row[place % len(row)] for place in range(28) for row in evalset.references][:10_000]
-    quick = tuple(limit for limit in load_preset("plain").items if limit.spec == "compression")
-    rules = dataclasses.replace(load_preset("plain"), items=quick)
-    start = time.perf_counter()
-    gate(sources=sources, outputs=outputs, rules=rules)
-    whole = time.perf_counter() - start
-    pairs = list(zip(evalset.sources, (row[0] for row in evalset.references), strict=True))
-    times = {}
-    for name, preset in (("without learned metrics", rules), ("preset plain", load_preset("plain"))):
-        plainly.check(pairs[0][1], source=pairs[0][0], rules=preset)
-        start = time.perf_counter()
-        for pair in pairs[:100]:
-            plainly.check(pair[1], source=pair[0], rules=preset)
-        times[name] = (time.perf_counter() - start) / 100
-    timed = [(f"check, warm, {name}", f"{1000 * seconds:.1f} ms") for name, seconds in times.items()]
-    return [("gate of 10,000 outputs without learned metrics", f"{whole:.1f} s"), *timed]
+    sentences = [(source, texts[0]) for source, texts in zip(evalset.sources, evalset.references, strict=True)]
+    pairs = [pair for pair in read_pairs() if half_of(pair["source"]) == "tuning" and pair["letter"]]
+    rows: list[Row] = []
+    samples = {
+        "a sentence": sentences[:100],
+        "a letter": [(pair["source"], pair["output"]) for pair in pairs if pair["language"] == "en"],
+        "a German letter": [(pair["source"], pair["output"]) for pair in pairs if pair["language"] == "de"],
+    }
+    for name, texts in samples.items():
+        for source, output in texts[:2]:
+            plainly.check(output, source=source, preset=preset)
+        wall, cpu = [], []
+        for source, output in texts:
+            start = time.perf_counter(), time.process_time()
+            plainly.check(output, source=source, preset=preset)
+            wall.append(time.perf_counter() - start[0])
+            cpu.append(time.process_time() - start[1])
+        words = statistics.median(len(source.split()) for source, _ in texts)
+        what = f"check, {name} (median {words:.0f} words), preset {preset}"
+        rows.append((what, f"{1000 * statistics.median(wall):.1f} ms", f"{1000 * statistics.median(cpu):.1f} ms"))
+    done = subprocess.run([sys.executable, "-c", _FIRST, *sentences[0]], capture_output=True, text=True, check=True)
+    seconds, megabytes = done.stdout.split()
+    rows.append(("first call of a process, import included", f"{float(seconds):.2f} s", ""))
+    rows.append(("memory of that process", f"{float(megabytes):.0f} MB", ""))
+    return rows
 
 
 def markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -137,28 +194,38 @@ def markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+HEADERS: dict[str, Row] = {
+    "letters": ("language", "group", "wrong", "blocked", "review", "pass", "sound", "blocked", "review", "pass"),
+    "attacks": ("attack", "what it does", "outputs", "blocked", "review", "runs stopped"),
+    "baseline": ("differences between items", "items", "passes"),
+    "speed": ("what", "time", "CPU time"),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", choices=HEADERS)
     parser.add_argument("--preset", default="plain")
+    parser.add_argument("--half", default="held out", choices=HALVES)
     parser.add_argument("--references", type=int, default=3, help="how many of the ten references of ASSET")
     parser.add_argument("--runs", type=int, default=2000, help="simulated experiments")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/gate.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/gate.md")
     args = parser.parse_args()
-    header = ("attack", "what it does", "outputs", "flagged", "runs stopped")
-    tables = {
-        "attacks": markdown(header, attacked(load_preset(args.preset), args.references)),
-        "baseline": markdown(("differences between items", "items", "passes"), simulated(runs=args.runs)),
-        "speed": markdown(("what", "time"), speed()),
+    if args.table == "speed":
+        os.environ["PLAINLY_SCORE_CACHE"] = "off"
+    compute: dict[str, Callable[[], list[Row]]] = {
+        "letters": lambda: letters(args.preset, args.half),
+        "attacks": lambda: attacked(load_preset(args.preset), args.references),
+        "baseline": lambda: [*simulated(runs=args.runs)],
+        "speed": lambda: speed(args.preset),
     }
-    for name, table in tables.items():
-        print(f"\n{name}\n\n{table}")
+    table = markdown(HEADERS[args.table], compute[args.table]())
+    print(table)
     if args.write:
         page = PAGE.read_text(encoding="utf-8")
-        for name, table in tables.items():
-            marks = f"<!-- {name} -->", f"<!-- end of {name} -->"
-            before, _, rest = page.partition(marks[0])
-            page = f"{before}{marks[0]}\n{table}\n{marks[1]}{rest.partition(marks[1])[2]}"
-        PAGE.write_text(page, encoding="utf-8")
+        marks = f"<!-- {args.table} -->", f"<!-- end of {args.table} -->"
+        before, _, rest = page.partition(marks[0])
+        PAGE.write_text(f"{before}{marks[0]}\n{table}\n{marks[1]}{rest.partition(marks[1])[2]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,10 @@ references' part draws the references of ASSET's items (PLAINLY_MIRROR), whose t
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import simulated_ratings as ratings
@@ -27,6 +29,8 @@ from plainly.stats.resample import Resampler, interval
 
 Floats = np.ndarray
 Row = tuple[str, str, str, float, float]
+# Items, and in how many documents they are.
+SETTINGS = [(20, None), (60, None), (100, None), (359, None), (360, 5), (360, 12), (360, 30), (360, 60)]
 
 
 @dataclass(frozen=True)
@@ -57,51 +61,54 @@ def experiment(
         values[f"s{system}"] = shared + own + (effect if system else 0.0)
     evalset = EvalSet.of(items=n, groups=None if labels is None else [f"g{label}" for label in labels])
     rows = {name: {"mean": np.stack([x, np.ones(n)], axis=1)} for name, x in values.items()}
-    sampling = Sampling(resamples=400, seed=int(rng.integers(2**31)))
+    sampling = Sampling(seed=int(rng.integers(2**31)))
     evaluation = from_rows(evalset, None, {"mean": Mean()}, rows, sampling)
     return compare(evaluation, trials=trials, baseline="s0")
 
 
 def scores(times: int) -> Iterator[Row]:
     """Coverage of the interval of one system's score, over items and over documents, by both kinds of interval."""
-    for n, groups in ((20, None), (60, None), (100, None), (359, None), (360, 5), (360, 12), (360, 30), (360, 60)):
+    for n, groups in ((5, None), (10, None), *SETTINGS[:5], (360, 8), *SETTINGS[5:]):
+        rng = np.random.default_rng(n + (groups or 0))
+        covered = Counter[str]()
+        for study in range(times):
+            labels = None if groups is None else [f"g{label}" for label in np.sort(rng.integers(groups, size=n))]
+            values = rng.gamma(2.0, size=n)
+            if labels is not None:
+                level = dict(zip(sorted(set(labels)), rng.normal(size=len(set(labels))), strict=True))
+                values = values + [level[label] for label in labels]
+            rows = np.stack([values, np.ones(n)], axis=1)
+            draws = Resampler(n, 1000, study, None if labels is None else tuple(labels))
+            (totals,) = draws.totals([rows])
+            for method in METHODS:
+                (estimate,) = interval(draws.units(rows), Mean().score, totals, sampling=Sampling(method=method))
+                covered[method] += estimate.low <= 2.0 <= estimate.high
         for method in METHODS:
-            rng = np.random.default_rng(n + (groups or 0))
-            covered = 0
-            for _ in range(times):
-                labels = None if groups is None else [f"g{label}" for label in np.sort(rng.integers(groups, size=n))]
-                values = rng.gamma(2.0, size=n)
-                if labels is not None:
-                    level = dict(zip(sorted(set(labels)), rng.normal(size=len(set(labels))), strict=True))
-                    values = values + [level[label] for label in labels]
-                rows = np.stack([values, np.ones(n)], axis=1)
-                draws = Resampler(n, 400, 1, None if labels is None else tuple(labels))
-                (totals,) = draws.totals([rows])
-                sampling = Sampling(resamples=400, method=method)
-                (estimate,) = interval(draws.units(rows), Mean().score, totals, sampling=sampling)
-                covered += estimate.low <= 2.0 <= estimate.high
-            where = f"{n} items" if groups is None else f"{groups} groups of {n} items"
-            yield f"95 % interval of a score, {method}", where, "coverage", 0.95, covered / times
+            yield f"95 % interval of a score, {method}", _where(n, groups), "coverage", 0.95, covered[method] / times
 
 
 def comparisons(times: int) -> Iterator[Row]:
-    """Coverage of the difference, error without a difference, power at the difference that is called detectable."""
-    settings = [(20, None), (60, None), (100, None), (359, None), (360, 5), (360, 12), (360, 30), (360, 60)]
-    for n, groups in settings:
+    """Coverage of the difference, and error without a difference."""
+    for n, groups in SETTINGS:
         rng = np.random.default_rng(n + (groups or 0))
         covered = errs = bootstrap_errs = 0
-        sizes = []
         for _ in range(times):
             result = experiment(rng, systems=2, n=n, groups=groups)
             pair = result.deciding_comparisons("mean")[0]
             covered += pair.low <= 0 <= pair.high
             errs += pair.significant
             bootstrap_errs += result.comparisons[0].p_two_sided <= 0.05
-            sizes.append(pair.smallest_detectable)
-        what = f"{n} items" if groups is None else f"{groups} groups of {n} items"
-        yield "95 % interval of a difference", what, "coverage", 0.95, covered / times
-        yield "approximate randomisation", what, "error, no difference", 0.05, errs / times
-        yield "paired bootstrap, two-sided", what, "error, no difference", 0.05, bootstrap_errs / times
+        yield "95 % interval of a difference", _where(n, groups), "coverage", 0.95, covered / times
+        yield "approximate randomisation", _where(n, groups), "error, no difference", 0.05, errs / times
+        yield "paired bootstrap, two-sided", _where(n, groups), "error, no difference", 0.05, bootstrap_errs / times
+
+
+def power(times: int) -> Iterator[Row]:
+    """Power at the difference that is called detectable."""
+    for n, groups in SETTINGS[2:4] + SETTINGS[5:]:
+        rng = np.random.default_rng(n + (groups or 0))
+        studies = (experiment(rng, systems=2, n=n, groups=groups) for _ in range(max(times // 4, 50)))
+        sizes = [study.deciding_comparisons("mean")[0].smallest_detectable for study in studies]
         detectable = float(np.mean(sizes))
         for systems in (2, 7):
             scale = 1.0
@@ -115,7 +122,12 @@ def comparisons(times: int) -> Iterator[Row]:
                 for pair in result.deciding_comparisons("mean"):
                     hits += pair.significant and pair.difference > 0
                     total += 1
-            yield f"detectable, {systems - 1} comparison{'s' * (systems > 2)}", what, "power", 0.80, hits / total
+            what = f"detectable, {systems - 1} comparison{'s' * (systems > 2)}"
+            yield what, _where(n, groups), "power", 0.80, hits / total
+
+
+def _where(n: int, groups: int | None) -> str:
+    return f"{n} items" if groups is None else f"{groups} groups of {n} items"
 
 
 def references(times: int) -> Iterator[Row]:
@@ -124,7 +136,7 @@ def references(times: int) -> Iterator[Row]:
     items = range(0, len(asset), 5)
     sources, texts = [asset.sources[item] for item in items], [outputs[item] for item in items]
     for spec in ("sari", "bleu", "chrf"):
-        for k in (2, 3, 5):
+        for k in (4, 5, 7):
             rng = np.random.default_rng(k)
 
             def pick(rng: np.random.Generator = rng, k: int = k) -> EvalSet:
@@ -162,10 +174,11 @@ def references(times: int) -> Iterator[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--times", type=int, default=1000, help="experiments for each row")
+    parser.add_argument("--times", type=int, default=2000, help="experiments for each row (2000)")
     parts: dict[str, Callable[[int], Iterator[Row]]] = {
         "scores": scores,
         "comparisons": comparisons,
+        "power": power,
         "references": references,
         "by_item": ratings.by_item,
         "by_system": ratings.by_system,
@@ -174,12 +187,20 @@ def main() -> None:
         "plans": ratings.plans,
     }
     parser.add_argument("--only", choices=tuple(parts))
+    parser.add_argument("--page", type=Path, help="write the tables into this page too: docs/statistics.md")
     args = parser.parse_args()
-    print("| what | where | | printed | found |\n|---|---|---|--:|--:|")
     for name, part in parts.items():
         if args.only in (None, name):
+            lines = ["| what | where | | printed | found |", "|---|---|---|--:|--:|"]
+            print(*lines, sep="\n")
             for what, where, measure, printed, observed in part(args.times):
-                print(f"| {what} | {where} | {measure} | {printed:.3f} | {observed:.3f} |", flush=True)
+                lines.append(f"| {what} | {where} | {measure} | {printed:.3f} | {observed:.3f} |")
+                print(lines[-1], flush=True)
+            if args.page is not None:  # the table of a part comes after its mark, up to an empty line
+                start, _, rest = args.page.read_text().partition(f"<!-- {name} -->\n")
+                args.page.write_text(
+                    f"{start}<!-- {name} -->\n" + "\n".join(lines) + "\n\n" + rest.partition("\n\n")[2]
+                )
 
 
 if __name__ == "__main__":

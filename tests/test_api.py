@@ -106,7 +106,7 @@ def test_an_evaluation_set_survives_pickling_and_indexing() -> None:
     [
         ({"outputs": "one text"}, "outputs .* not str"),
         ({"outputs": {}}, "No outputs"),
-        ({"outputs": OUTPUTS[:1]}, "1 outputs for 2 items"),
+        ({"outputs": OUTPUTS[:1]}, "1 output for 2 items"),
         ({"outputs": OUTPUTS, "references": [["a", "b"]]}, r"list\(zip\(\*references\)\)"),
         ({"outputs": OUTPUTS, "references": ["a", "b"]}, "is a string"),
         ({"outputs": OUTPUTS, "references": [["a"], ["", " "]], "metrics": ["sari"]}, "Item '2' .* has no references"),

@@ -85,6 +85,7 @@ def test_what_is_imported_is_declared() -> None:
     assert undeclared == {}
 
 
+@pytest.mark.long
 def test_every_extra_that_a_message_names_exists() -> None:
     named = list(_extras_in_messages())
     assert len(named) > 20

@@ -24,7 +24,7 @@ import plainly
 from plainly.cli import COMMANDS, load_command, main
 from plainly.cli.options import command_parser
 from plainly.core.errors import BadInput
-from plainly.io.texts import Incomplete, read_texts
+from plainly.io.texts import Incomplete, TextArguments
 from plainly.scoring.explain import explain
 from plainly.typology.labelling import label
 from plainly.typology.operations import compare_with_people
@@ -200,12 +200,14 @@ def _audited(json_: Any, system: str) -> Any:
     return [_without(metric, "signature") for metric in json_["metrics"]]
 
 
-def _compare_people(*, incomplete: Incomplete = "refuse", **texts: Any) -> Any:
-    return compare_with_people(read_texts(**texts, incomplete=incomplete), labeller="rules", sampling=_QUICK)
+def _compare_people(data: Any = None, *, incomplete: Incomplete = "refuse", **texts: Any) -> Any:
+    return compare_with_people(
+        TextArguments(**texts, incomplete=incomplete).read(data), labeller="rules", sampling=_QUICK
+    )
 
 
-def _explain(*, incomplete: Incomplete = "refuse", **texts: Any) -> Any:
-    return explain("sari", read_texts(**texts, incomplete=incomplete))
+def _explain(data: Any = None, *, incomplete: Incomplete = "refuse", **texts: Any) -> Any:
+    return explain("sari", TextArguments(**texts, incomplete=incomplete).read(data))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from plainly import data
 from plainly.cli import commands
 from plainly.cli.options import command_parser
 from plainly.core.errors import BadInput, PlainlyError
-from plainly.scoring.explain import explain
+from plainly.scoring.explain import describe, explain
 from plainly.typology.labelling import label, label_corpus
 from plainly.typology.operations import compare_with_people
 
@@ -185,6 +185,12 @@ RENAMED = {
 RENAMED_HERE = {
     ("compare", "seed"): "sampling",
     ("score", "seed"): "sampling",
+    ("score", "references_with"): "select",
+    ("score", "references_without"): "select",
+    ("score", "items_with"): "select",
+    ("score", "items_without"): "select",
+    ("score", "items_share"): "select",
+    ("score", "operations"): "select",
     ("report", "seed"): "sampling",
     ("gate", "seed"): "sampling",
     ("gate", "report"): "gate",
@@ -222,7 +228,7 @@ RENAMED_HERE = {
 }
 # Options that do not change a result: they choose how it is printed, where it is written, or another answer.
 PRINTING = {"help", "format", "strict", "force", "list", "signature", "plot", "plots", "save", "summary", "explain",
-            "out", "project", "prepare", "junit", "sarif", "github", "output"}  # fmt: skip
+            "out", "project", "prepare", "junit", "sarif", "github", "output", "stream"}  # fmt: skip
 # Options that change a result without being an argument, and the Python equivalent.
 ELSEWHERE = {
     ("audit", "like"): "metrics=plainly.scoring.evaluate.use_preset('easse', None)",
@@ -231,18 +237,13 @@ ELSEWHERE = {
     ("audit", "target"): "a parameter of the metric: metrics=['cefr(target=A2)']",
     ("doctor", "target"): "the same",
     ("report", "target"): "the same, or data=plainly.score(…, target='A2')",
-    ("score", "references_with"): "plainly.typology.selection.choose returns the evaluation set",
-    ("score", "references_without"): "plainly.typology.selection.choose",
-    ("score", "items_with"): "plainly.typology.selection.choose",
-    ("score", "items_without"): "plainly.typology.selection.choose",
-    ("score", "items_share"): "plainly.typology.selection.choose",
-    ("score", "operations"): "plainly.typology.selection.choose",
+    ("train", "model"): "plainly_lab.training.heads.fit_heads",
 }
 FUNCTIONS: dict[str, tuple[Function, ...]] = {
     **{name: (PUBLIC[name],) for name in commands() if name in PUBLIC},
     "gate": (plainly.gate, plainly.report),
     "meta": (plainly.meta, plainly.agreement),
-    "metrics": (explain, plainly.score),
+    "metrics": (explain, describe, plainly.score),
     "operations profile": (plainly.operations,),
     "operations compare": (compare_with_people, plainly.operations),
     "operations label": (label, label_corpus),

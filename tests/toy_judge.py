@@ -72,6 +72,12 @@ def write(directory: Path, *, longest: int = 64, combination: dict[str, Any] | N
     onnx.save(
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), directory / "model.onnx"
     )
-    facts = {"name": directory.name, "heads": list(HEADS), "longest": longest, "combination": combination or {}}
+    facts = {
+        "name": directory.name,
+        "heads": list(HEADS),
+        "longest": longest,
+        "combination": combination or {},
+        "data": [],
+    }
     (directory / "model.json").write_text(json.dumps(facts), encoding="utf-8")
     return directory

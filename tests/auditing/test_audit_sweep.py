@@ -65,6 +65,7 @@ def test_levels_equal_rewriting_and_measuring(demo: tuple[EvalSet, dict[str, tup
         np.testing.assert_array_equal(curve.mean[0], unharmed)
 
 
+@pytest.mark.long
 def test_any_number_of_processes_gives_the_same_table(demo: tuple[EvalSet, dict[str, tuple[str, ...]]]) -> None:
     names = ["random-the", "replace-longest", "drop-words"]
     alone, together = _sweep(demo, names, trials=7), _sweep(demo, names, trials=7, processes=2)

@@ -280,6 +280,7 @@ def test_a_metric_that_is_undefined_at_the_end_is_judged_before_it() -> None:
     assert not math.isnan(verdict.effects[0].full_gain)
 
 
+@pytest.mark.long
 def test_what_the_page_says_about_public_data(mirror: Path) -> None:
     """The table in docs/audit.md."""
     evalset = data.load("turkcorpus/test")

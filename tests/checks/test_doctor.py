@@ -383,6 +383,7 @@ def test_public_sets_have_the_faults_that_are_listed_and_no_others(mirror: Path,
     assert _codes(doctor.diagnose(data.load(name), {})) == set(IN_SETS.get(name, {}))
 
 
+@pytest.mark.long
 @pytest.mark.mirror
 @pytest.mark.parametrize("name", ["asset/test", "turkcorpus/test"])
 def test_published_outputs_have_the_faults_that_are_listed_and_no_others(mirror: Path, name):

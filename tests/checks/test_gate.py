@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import threading
 import tomllib
@@ -94,6 +95,7 @@ def test_every_preset_is_read_and_a_person_passes_it(name: str) -> None:
     assert gate(**_demo("editor", *(["copy"] if baseline else [])), preset=name, **baseline).passed
 
 
+@pytest.mark.long
 def test_init_writes_a_file_that_the_gate_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in PRESETS:
         assert main(["gate", "init", "--preset", name]) == 0
@@ -263,8 +265,7 @@ def test_other_programs_read_what_it_writes(tmp_path: Path, capsys: pytest.Captu
     assert payload["passed"] is False
     (suite,) = junitparser.JUnitXml.fromfile(str(xml))
     assert suite.failures == 2
-    failed = {case.name for case in suite if not case.is_passed}
-    assert failed == {"compression.words <= 0.1", "items: preamble"}
+    assert {case.name for case in suite if case.is_failure} == {"compression.words <= 0.1", "items: preamble"}
     loaded = sarif.load_sarif_file(str(report))
     results = loaded.get_results()
     assert {result["ruleId"] for result in results if result["level"] == "error"} == {
@@ -291,6 +292,7 @@ def test_one_pair_in_a_service() -> None:
     assert plainly.check(GOOD, source=SOURCE)
     outcome = plainly.check(f"**{GOOD}**", source=SOURCE)
     assert not outcome
+    assert outcome.outcome == "block"
     assert outcome.findings[0].rule == "markdown"
     assert plainly.check("", source=SOURCE).findings[0].rule == "empty"
     with pytest.raises(PlainlyError, match="text="):
@@ -299,6 +301,7 @@ def test_one_pair_in_a_service() -> None:
         plainly.check(GOOD, source=[SOURCE])  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_check_is_the_same_in_many_threads() -> None:
     texts = [GOOD, f"**{GOOD}**", "", f"{GOOD} {GOOD} {GOOD}"] * 25
     expected = [plainly.check(text, source=SOURCE) for text in texts]
@@ -321,3 +324,140 @@ def test_sarif_holds_what_is_waived_as_suppressed() -> None:
     waived = gate(sources=[SOURCE], outputs=[f"**{GOOD}**"], rules=rules)
     (result,) = json.loads(formats.sarif(waived, {}))["runs"][0]["results"]
     assert result["suppressions"] == [{"kind": "external", "justification": "meant"}]
+
+
+LETTER = "Please pay the fee of 45 euros by 31 March 2026 at the town hall, or we will charge you more."
+PLAIN_LETTER = "Please pay 45 euros by 31 March 2026. You can pay at the town hall. If you are late, you must pay more."
+WRONG_LETTER = PLAIN_LETTER.replace("45", "54")
+DRAFT = "Subsequent to the submission of the aforementioned documentation, applicants are obliged to remit the fee."
+GERMAN = "Die Gebühr beträgt 45 Euro und ist bis zum 31. März 2026 auf das Konto der Stadt zu überweisen."
+GERMAN_PLAIN = "Sie müssen 45 Euro bezahlen. Überweisen Sie das Geld bis zum 31. März 2026 auf das Konto der Stadt."
+
+
+def test_a_changed_fact_is_named_with_the_words_and_positions_in_both_texts() -> None:
+    result = plainly.check(WRONG_LETTER, source=LETTER)
+    (finding,) = [finding for finding in result.findings if finding.outcome == "block"]
+    assert result.outcome == "block"
+    assert finding.rule.startswith("facts.")
+    assert "45" in finding.message.partition(" → ")[0]
+    assert "54" in finding.message.partition(" → ")[2]
+    assert finding.words in WRONG_LETTER[finding.start : finding.stop]
+    assert finding.source_words in LETTER[finding.source_start : finding.source_stop]
+    assert finding.line.count("54") == 1
+
+
+def test_no_share_of_changed_facts_is_allowed() -> None:
+    """One letter of 28 with a wrong amount is 3.6 %, and 5 % may break rules of style."""
+    sources = [LETTER.replace("31 March", f"{day} March") for day in range(1, 29)]
+    outputs = [PLAIN_LETTER.replace("31 March", f"{day} March") for day in range(1, 29)]
+    assert gate(sources=sources, outputs=outputs, preset="plain").passed
+    for wrong in (WRONG_LETTER.replace("31 March", "4 March"), "", ".", "I'm sorry, but I can't help with that."):
+        changed = [*outputs[:3], wrong, *outputs[4:]]
+        result = gate(sources=sources, outputs=changed, preset="plain")
+        assert result.outcome == "block", wrong
+        assert result.item_outcomes("")["4"] == "block"
+    styled = gate(sources=sources, outputs=[f"**{outputs[0]}**", *outputs[1:]], preset="plain")
+    assert (styled.outcome, styled.item_outcomes("")["1"]) == ("pass", "block")
+
+
+def test_what_is_doubtful_is_reviewed_and_fails_only_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    rules = convert_rules({"items": {"review": ["compression.words <= 0.5"]}}, where="rules")
+    texts: dict[str, Any] = {"sources": [LETTER], "outputs": [PLAIN_LETTER], "rules": rules}
+    result = gate(**texts)
+    assert (result.outcome, result.passed) == ("review", True)
+    assert not gate(**texts, fail_on="review").passed
+    assert plainly.check(PLAIN_LETTER, source=LETTER, rules=rules).passed
+    assert not plainly.check(PLAIN_LETTER, source=LETTER, rules=rules, fail_on="review").passed
+    assert "<skipped" in formats.junit(result)
+    assert "<failure" in formats.junit(gate(**texts, fail_on="review"))
+    assert json.loads(formats.sarif(result, {}))["runs"][0]["results"][0]["level"] == "warning"
+    assert formats.github(result, {}).startswith("::warning")
+    assert result.json()["systems"][0]["outcomes"] == {"1": "review"}
+    facts = convert_rules({"items": {"facts": "review"}}, where="rules")
+    assert plainly.check(WRONG_LETTER, source=LETTER, rules=facts).outcome == "review"
+
+
+def test_a_rule_about_a_part_names_the_part() -> None:
+    rules = Rules(items=(Limit.parse("quality.fluency >= 99.9"), Limit.parse("compression.words <= 0.5")))
+    messages = [finding.message for finding in plainly.check(PLAIN_LETTER, source=LETTER, rules=rules).findings]
+    assert messages[0].startswith("fluency is ")
+    assert messages[0].endswith("and at least 99.90 is required.")
+    assert messages[1].startswith("compression.words is ")
+
+
+def test_copies_capitals_and_other_items_outputs_do_not_pass() -> None:
+    assert plainly.check(DRAFT, source=DRAFT).outcome == "block"
+    assert plainly.check("The dog ran home.", source="The dog ran home.").outcome == "pass"
+    for text in (".", PLAIN_LETTER.upper()):
+        assert plainly.check(text, source=LETTER, preset="quick").outcome == "block"
+    evalset, outputs = data.demo()
+    rotated = [*outputs["editor"][1:], outputs["editor"][0]]
+    assert gate(sources=evalset.sources, outputs=rotated, preset="quick").outcome == "block"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_decides_about_a_single_text(preset: str) -> None:
+    assert plainly.check(PLAIN_LETTER, source=LETTER, preset=preset).outcome == "pass"
+    assert plainly.check(PLAIN_LETTER, preset=preset).outcome in ("pass", "review")
+    if preset != "never-worse":
+        alone = gate(outputs=[PLAIN_LETTER], preset=preset)
+        assert alone.outcome == plainly.check(PLAIN_LETTER, preset=preset).outcome
+        assert any("there are no sources" in note.message for note in alone.notes())
+    outputs = {"A": [PLAIN_LETTER], "B": [LETTER]}
+    baseline = {"not_worse_than": ["B:fkgl:1"]} if preset == "never-worse" else {}
+    outputs = outputs if baseline else {"A": [PLAIN_LETTER]}
+    assert gate(sources=[LETTER], outputs=outputs, preset=preset, **baseline).outcome == "pass"
+
+
+def test_german_is_judged_by_german_rules_and_other_languages_are_refused() -> None:
+    result = plainly.check(GERMAN_PLAIN, source=GERMAN)
+    assert result.language == "de"
+    copied = plainly.check(GERMAN_LONG, source=GERMAN_LONG)
+    assert copied.outcome == "block"
+    assert "wiener" in copied.findings[0].message
+    together = gate(sources=[GERMAN], outputs=[GERMAN_PLAIN], preset="easy")
+    assert together.language == "de"
+    assert not any("quality" in limit.spec or "cefr" in limit.spec for limit in together.rules.items)
+    assert any("German" in note.message for note in together.notes())
+    french = "Le conseil municipal a décidé de supprimer le service de bus de nuit à partir du mois de mai."
+    for call in (
+        lambda: plainly.check(french, source=french),
+        lambda: gate(sources=[french], outputs=[french], preset="plain"),
+    ):
+        with pytest.raises(PlainlyError, match=r"rules for English and German only, and these texts are French"):
+            call()
+    assert plainly.check(french, source=french, preset="quick").language == "fr"
+    english_model = Rules(items=(Limit.parse("quality >= 99"),))
+    assert plainly.check(GERMAN_PLAIN, source=GERMAN, rules=english_model, language="de").not_applied == ("quality",)
+    assert plainly.check("Gerne! Hier ist eine einfachere Version: " + GERMAN_PLAIN, source=GERMAN).outcome == "block"
+    refused = plainly.check("Es tut mir leid, aber ich kann diesen Text nicht vereinfachen.", source=GERMAN)
+    assert "refusal" in {finding.rule for finding in refused.findings}
+
+
+GERMAN_LONG = (
+    "Gemäß der Gebührensatzung über die Inanspruchnahme öffentlicher Abfallentsorgungseinrichtungen sind die "
+    "Grundstückseigentümer zur unverzüglichen Entrichtung der festgesetzten Benutzungsgebühren verpflichtet."
+)
+
+
+def test_a_stream_is_decided_line_by_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"id": "a", "source": LETTER, "output": PLAIN_LETTER},
+        {"source": LETTER, "output": WRONG_LETTER},
+        {"source": GERMAN, "output": GERMAN_PLAIN, "language": "de"},
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    assert main(["gate", "--preset", "quick", "--stream", "-"]) == 1
+    decisions = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(decision["id"], decision["outcome"]) for decision in decisions][:2] == [("a", "pass"), ("2", "block")]
+    assert decisions[2]["language"] == "de"
+    rows = [{"id": str(number), **row} for number, row in enumerate(rows[:2])]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines)))
+    assert main(["gate", "--preset", "quick", "--json", "-"]) == 1
+    assert json.loads(capsys.readouterr().out)["outcome"] == "block"
+    for bad in (b"no\n", b"[]\n", b'{"source": "x"}\n'):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(bad)))
+        assert main(["gate", "--preset", "quick", "--stream", "-"]) == 2
+    assert main(["gate", "--preset", "quick", "--require", "sari >= 3", "--stream", "-"]) == 2

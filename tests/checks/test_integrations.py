@@ -52,6 +52,7 @@ def _run(command: list[str], folder: Path, **environment: str) -> subprocess.Com
     return subprocess.run(command, cwd=folder, env=env, text=True, capture_output=True, timeout=600, check=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bad", [False, True])
 def test_pytest(tmp_path: Path, bad: bool) -> None:
     points = importlib.metadata.entry_points(group="pytest11")

@@ -243,6 +243,7 @@ def test_no_network_for_many_files_fails_once(cache: Path) -> None:
         fetch.read(card)
 
 
+@pytest.mark.long
 def test_servers_that_do_not_answer_are_given_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the mirror nor the origin answers; both are tried, and neither is waited for without end."""
     monkeypatch.setenv(limits.SETTING, "wait=1")

@@ -102,6 +102,7 @@ def test_an_answer_or_an_error_of_ours(name: str, tmp_path: Path, monkeypatch: p
                 answer = function(**arguments)
                 if hasattr(answer, "json"):
                     json.dumps(answer.json(), default=str, allow_nan=name != "operations")
+                if hasattr(answer, "tables"):
                     answer.tables()
                     answer.notes()
                     answer.records()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from plainly.io.texts import Texts, read_texts
+from plainly.io.texts import TextArguments, Texts
 
 
 def _texts() -> Texts:
     outputs = {"A": ["x", None, "z"], "B": ["1", "2", None]}
-    return read_texts(sources=["a", "b", "c"], outputs=outputs, incomplete="skip")  # type: ignore[arg-type]
+    return TextArguments(sources=["a", "b", "c"], outputs=outputs, incomplete="skip").read()  # type: ignore[arg-type]
 
 
 def test_the_items_of_one_system() -> None:

@@ -11,7 +11,7 @@ import pytest
 from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.io import check_references, read_evalset, read_lines, read_outputs, read_table, read_texts
+from plainly.io import TextArguments, check_references, read_evalset, read_lines, read_outputs, read_table
 
 Files = dict[str, "str | bytes"]
 SET: Files = {"s.txt": "The cat sat.\nDogs bark a lot.\n", "r.txt": "A cat sat.\nDogs bark.\n"}
@@ -304,7 +304,7 @@ def test_the_advice_of_messages_in_python_works(tmp_path: Path) -> None:
     assert "one of the suffixes .csv" in message
     assert len(read_table(path.rename(tmp_path / "table.csv"))) == 1
     assert "Give a file of sources, files of references or a table" in _refused(read_evalset)
-    assert "sources= and references=, not both" in _refused(read_texts, {"output": ["a"]}, sources=["a"])
+    assert "sources= and references=, not both" in _refused(TextArguments(sources=["a"]).read, {"output": ["a"]})
     bare = EvalSet.of(["a", "b"], references=[["a"], []])
     assert "leave them out or give them references" in _refused(bare.require_references, "sari")
     bare[bare.reference_counts > 0].require_references("sari")

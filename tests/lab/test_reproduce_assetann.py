@@ -10,6 +10,8 @@ import pytest
 from plainly_lab.reproductions.assetann import conclusions, run
 from plainly_lab.reproductions.cells import Cell, RecipeOptions
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("sklearn")
 
 

@@ -10,6 +10,8 @@ from plainly_lab.reproductions import RecipeOptions, recipe
 from plainly_lab.reproductions.bleu_splitting import count_sentences
 from plainly_lab.reproductions.cells import Cell
 
+pytestmark = pytest.mark.long
+
 Cells = dict[tuple[str, str, str], Cell]
 
 

@@ -21,6 +21,8 @@ from plainly.text import counts
 from plainly_lab.reproductions import fkgl_gaming, punkt_count, recipe
 from plainly_lab.reproductions.cells import Cell, RecipeOptions, published, tally
 
+pytestmark = pytest.mark.long
+
 PRINTED = published("fkgl-gaming")
 SYSTEMS = list(fkgl_gaming.SYSTEMS.values())
 

@@ -12,7 +12,7 @@ from plainly.people.correlations import Filter
 from plainly_lab.reproductions import RecipeOptions, recipe
 from plainly_lab.reproductions.cells import Cell
 
-pytestmark = pytest.mark.mirror
+pytestmark = [pytest.mark.mirror, pytest.mark.long]
 Cells = dict[tuple[str, str], Cell]
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import toy_judge
 from plainly import data
 from plainly.auditing.words import lists
 from plainly.core.errors import BadInput, DataUnavailable
 from plainly.learned import encoder
-from plainly_lab.training import harm
+from plainly_lab.training import harm, heads
 from plainly_lab.training.documents import NEVER_TRAINED_ON, plain
 from plainly_lab.training.pairs import HEADS, JudgedPairs, PairCorpus, harm_pairs, load_reworded, prepare
-from plainly_lab.training.recipe import FitSettings, JudgeRecipe
+from plainly_lab.training.recipe import FitSettings, JudgeRecipe, PartRecipe
 
 SOUND = (
     (
@@ -121,7 +122,10 @@ def test_the_recipes_are_read_and_the_shipped_one_is_free() -> None:
     assert set(sets) < {*research.pairs, *research.contradictions, *research.ratings}
     facts = json.loads((encoder.directory(encoder.JUDGE) / "model.json").read_text())
     assert facts["combination"]["powers"] == shipped.powers
-    assert facts["data"] == list(sets)
+    rated = {name for part in shipped.parts.values() for name in part.sets} - {"reworded"}
+    assert set(facts["data"]) == {*sets, *rated}
+    for name, part in shipped.parts.items():
+        assert list(facts["combination"]["parts"][name]["terms"]) == list(part.terms)
     assert shipped.with_changes(seed=3, epochs=1).student.epochs == 1
     with pytest.raises(BadInput, match=r"hsplit/ratings.*simpeval/past"):
         prepare(JudgeRecipe(pairs=(), contradictions=(), ratings=("hsplit/ratings",)))
@@ -141,6 +145,45 @@ def test_the_written_pairs_give_nothing_away_by_their_words() -> None:
     assert len(paired) > 500
     larger = np.mean([np.sign(shared(item, "off") - shared(item, "same")) for item in paired])
     assert abs(larger) < 0.25
+
+
+def _write_ratings(path: Path) -> Path:
+    """Ratings in which shorter outputs keep less and are simpler, by two raters."""
+    rows = []
+    for number in range(24):
+        words = [f"word{number + place}" for place in range(20)]
+        for size in (20, 14, 8, 4):
+            pair = {"source": " ".join(words), "output": " ".join(words[:size])}
+            rows += [pair | {"meaning": 4 * size + extra, "simplicity": 90 - 3 * size + extra} for extra in (0, 10)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.long
+def test_heads_are_fitted_to_a_finished_model(tmp_path: Path) -> None:
+    model = toy_judge.write(tmp_path / "toy")
+    parts = {
+        "meaning": PartRecipe(terms={"meaning": 0.3, "kept": 0.0}, sets={"own": 1.0, "reworded": 0.01}, ridge=0.01),
+        "simplicity": PartRecipe(terms={"simplicity": 0.0, "kept": 0.0, "novelty": 0.0}, sets={"own": 1}, ridge=0.01),
+    }
+    recipe = JudgeRecipe(ratings=(), parts=parts)
+    files = {"own": _write_ratings(tmp_path / "ratings.jsonl")}
+    fit = heads.fit_heads(model, recipe=recipe, ratings=files, output=tmp_path / "fitted")
+    facts = json.loads((tmp_path / "fitted" / "model.json").read_text())
+    assert facts["combination"]["parts"] == fit.parts
+    assert fit.parts["meaning"]["terms"]["kept"]["weight"] > 0
+    assert fit.parts["simplicity"]["terms"]["kept"]["weight"] == 0, "weights are never negative"
+    assert fit.parts["meaning"]["pairs"] == {"own": 96, "reworded": len(load_reworded())}
+    agreement = {row["part"]: row for row in fit.agreement}
+    assert agreement["meaning"]["fitted"] > 0.9
+    assert agreement["simplicity"]["fitted"] > 0.9
+    again = heads.fit_heads(model, recipe=recipe, ratings=files, output=tmp_path / "again")
+    assert again.parts == fit.parts
+    with pytest.raises(BadInput, match="--ratings own=FILE"):
+        heads.fit_heads(model, recipe=recipe, ratings={})
+    (tmp_path / "bad.jsonl").write_text('{"source": "A"}')
+    with pytest.raises(BadInput, match="Line 1"):
+        heads.read_ratings(tmp_path / "bad.jsonl")
 
 
 @pytest.fixture

@@ -188,6 +188,7 @@ def test_samsa_by_hand() -> None:
     assert metric.score(rows)[0, 2] == 2
 
 
+@pytest.mark.long
 @pytest.mark.mirror
 def test_human_simplicity_on_the_filtered_ratings(mirror: Path) -> None:
     table = data.table("simplicity-da/averages")
@@ -200,6 +201,7 @@ def test_human_simplicity_on_the_filtered_ratings(mirror: Path) -> None:
     assert np.corrcoef(delta, z["simplicity"][sound])[0, 1] >= 0.50
 
 
+@pytest.mark.long
 @pytest.mark.mirror
 def test_meaning_agrees_with_people(mirror: Path) -> None:
     table = data.table("simplicity-da/averages")
@@ -209,6 +211,7 @@ def test_meaning_agrees_with_people(mirror: Path) -> None:
     assert np.corrcoef(*ranks)[0, 1] > 0.66
 
 
+@pytest.mark.long
 @pytest.mark.mirror
 def test_cefr_levels_agree_with_teachers(mirror: Path) -> None:
     table = data.table("cefr-sp/wiki-auto")

@@ -112,6 +112,7 @@ def test_a_text_of_one_sentence_is_that_sentence_and_longer_texts_are_not_cut() 
     assert mixed > reader.levels([longer])[0] + 0.5
 
 
+@pytest.mark.long
 @pytest.mark.mirror
 def test_sentences_agree_with_teachers_and_are_not_squeezed_to_the_middle(mirror: Path) -> None:
     sentences, truth = [], []

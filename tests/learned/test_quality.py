@@ -19,6 +19,7 @@ from plainly.core.errors import BadInput, BadSpec, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
 from plainly.core.progress import report_work
 from plainly.learned import encoder, events, quality, score_cache
+from plainly.learned.measurements import measure_pairs
 from plainly.learned.pieces import pieces, units, windows
 from plainly.learned.quality import Combination, Quality
 from plainly.learned.sle import Sle
@@ -87,6 +88,61 @@ def test_parts_are_the_heads_and_quality_their_geometric_mean(tmp_path: Path) ->
     np.testing.assert_allclose(parts["simplicity"], 100 * simplicity)
     product = heads["fluency"] * heads["meaning"] ** 2 * simplicity
     np.testing.assert_allclose(parts["quality"], 100 * product**0.25)
+
+
+def _fitted(**terms: dict[str, float]) -> dict[str, Any]:
+    return {"powers": {"fluency": 1.0, "meaning": 1.0}, "parts": {"meaning": {"average": 0.5, "terms": terms}}}
+
+
+def test_a_fitted_part_is_its_average_and_what_its_terms_contribute(tmp_path: Path) -> None:
+    combination = _fitted(
+        meaning={"weight": 0.5, "average": 0.4}, fluency={"weight": 0.2, "average": 0.6, "most": 0.3},
+        kept={"weight": 0.3, "average": -0.2},
+    )  # fmt: skip
+    place = toy_judge.write(tmp_path / "toy", combination=combination)
+    model = encoder.load(str(place))
+    heads = dict(zip(model.heads, model.estimates(list(zip(SOURCES, OUTPUTS, strict=True))).T, strict=True))
+    content = measure_pairs(SOURCES, OUTPUTS)[:, 0]
+    fluency = np.minimum(heads["fluency"], 0.3)
+    meaning = 0.5 + 0.5 * (heads["meaning"] - 0.4) + 0.2 * (fluency - 0.6) + 0.3 * (content + 0.2)
+    parts = _segments(f"quality(model={place})", OUTPUTS)
+    np.testing.assert_allclose(parts["meaning"], 100 * np.clip(meaning, 0, 1))
+    np.testing.assert_allclose(_segments(f"meaning(model={place})", OUTPUTS)["meaning"], parts["meaning"])
+    blank = _segments(f"quality(model={place})", ["", *OUTPUTS[1:]])
+    assert {name: values[0] for name, values in blank.items()} == dict.fromkeys(blank, 0.0)
+
+
+def test_an_item_is_explained_by_what_its_parts_are_made_of(tmp_path: Path) -> None:
+    combination = _fitted(meaning={"weight": 0.0, "average": 0.4}, kept={"weight": 0.3, "average": -0.1})
+    metric = Quality(model=str(toy_judge.write(tmp_path / "toy", combination=combination)))
+    source = "The old lighthouse near the harbour was painted, and visitors admired its white tower."
+    copy, half, blank = metric.explain_items(EvalSet.of([source] * 3), [source, "The old lighthouse was painted.", ""])
+    assert copy == "meaning +3: length and content words kept +3"
+    assert half.startswith("meaning −2")
+    assert blank == "meaning: nothing to read"
+    plain = Quality(model=str(toy_judge.write(tmp_path / "plain")))
+    assert plain.explain_items(EvalSet.of([source]), [source]) == []
+
+
+def test_measurements_of_a_pair() -> None:
+    source = "The old lighthouse near the harbour was painted, and visitors admired its white tower."
+    copy, half, repeated, spaced = measure_pairs(
+        [source] * 4, [source, "The old lighthouse was painted.", f"{source} {source}", source.replace(" ", "  ")]
+    )
+    assert copy.tolist() == spaced.tolist() == [0.0, 0.0, pytest.approx(-np.log(14)), 0.0]
+    assert half[0] < -0.5
+    assert half[1] == pytest.approx(9 / 14)
+    assert half[2] == pytest.approx(-np.log(5))
+    assert repeated[0] == 0, "saying it twice keeps no more of it"
+    assert repeated[3] < 0 < half[3]
+    assert measure_pairs(["word"], [""])[0, 0] < 0
+
+
+def test_losing_more_never_raises_the_shipped_meaning(shipped: str) -> None:
+    parts = Combination.of(encoder.load(encoder.JUDGE)).parts
+    assert set(parts) == {"meaning", "simplicity"}
+    assert all(term.weight >= 0 for part in parts.values() for term in part.terms.values())
+    assert parts["meaning"].terms["kept"].weight > 0
 
 
 def test_no_part_makes_up_for_another() -> None:

@@ -12,8 +12,10 @@ from conftest import ROOT
 from plainly import data
 from plainly.cli import main
 from plainly.core import registry
+from plainly.core.errors import UnknownName
 from plainly.metrics import evidence
 from plainly.metrics.readability import Fkgl
+from plainly.scoring.explain import describe
 
 # As it has been printed since the first version.
 BLEU = (
@@ -104,3 +106,14 @@ def test_a_metric_of_ones_own_may_say_what_is_known_of_it() -> None:
     assert entry.blind == entry.advice == "It sees nothing."
     result = plainly.score(evalset=evalset, outputs={"editor": outputs["editor"]}, metrics=[Own()])
     assert any(note.message.endswith(": It sees nothing.") for note in result.notes())
+
+
+def test_agreement_with_people_is_shown_by_kind_of_output() -> None:
+    rows = evidence.all_evidence()["quality"].agreement
+    assert {row.kind for row in rows} == set(evidence.KINDS)
+    assert all(row.low <= row.pearson <= row.high and row.n > 50 for row in rows)
+    (facts,) = describe("quality", kind="people").json()["metrics"]
+    assert {row["kind"] for row in facts["agreement"]} == {"people"}
+    assert describe("sari").json()["metrics"][0]["agreement"] == []
+    with pytest.raises(UnknownName, match="robots"):
+        describe("quality", kind="robots")

@@ -302,6 +302,7 @@ def test_simplicity_da_gives_the_known_figures(mirror: Path) -> None:
     assert [point.tau for point in spent] == sorted((point.tau for point in spent), reverse=True)
 
 
+@pytest.mark.long
 @pytest.mark.mirror
 def test_acl2018_gives_the_known_figures(mirror: Path) -> None:
     judgements = load("acl2018")

@@ -24,8 +24,9 @@ def test_findings_stand_on_the_page_with_links_to_the_items(
     rules = ["--preset", "plain", "--require", "fkgl <= 2"]
     assert main(["gate", "--source", "src.txt", "mine.txt", *rules, "--report", "gate.html"]) == 1
     page = open_page(tmp_path / "gate.html")
-    assert page.locator("#gate h2").inner_text() == "The gate is shut"
-    assert "fkgl <= 2: fails" in page.locator("#gate .alarms .stop").inner_text()
+    assert page.locator(".decision .word").inner_text() == "FAIL"
+    assert "fkgl <= 2 fails" in page.locator(".decision").inner_text()
+    assert "Certainly!" in page.locator(".decision .found").inner_text()
     row = page.locator("#gate .texts tbody tr").first
     assert "preamble" in row.inner_text()
     row.locator("a").click()

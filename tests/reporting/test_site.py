@@ -73,6 +73,7 @@ def _at_hand() -> dict[str, object]:
 LONG = {"reproduce.md": pytest.mark.long}  # computes a table of a paper
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", [pytest.param(path, id=path.name, marks=LONG.get(path.name, ())) for path in PAGES])
 def test_python_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mirror: Path) -> None:
     """All blocks of a page are one session: those with prompts are doctests, the others just have to run."""
@@ -141,6 +142,7 @@ RUN = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", dict.fromkeys(RUN))
 def test_commands_on_own_files_run(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

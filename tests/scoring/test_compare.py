@@ -59,7 +59,7 @@ def test_json_has_what_others_rely_on(capsys):
     assert every["rankings"]["sari"]["beats"]["editor"] == {"lexical": True, "split": True}
     assert len(result["claims"]) == 2
     codes = {warning["code"] for warning in result["warnings"] if warning["severity"] != "note"}
-    assert codes == {"few-groups"}, "the demo has twelve documents"
+    assert not codes, "the demo has twelve documents, which are enough for intervals"
 
 
 def test_numbers_are_those_of_score(capsys):
@@ -82,6 +82,7 @@ def test_saved_rows_give_the_same_comparison(tmp_path: Path, capsys):
     assert again["comparisons"] == fresh["comparisons"]
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_numbers_on_every_run_and_any_number_of_threads():
     command = [
         sys.executable,

@@ -73,3 +73,28 @@ def test_fkgl_of_easse_is_told_where_it_differs() -> None:
     number = f"{other['copy']['fkgl(variant=easse)'].value:.2f}"
     assert any(f"{number} in EASSE" in message for message in messages)
     assert not any("in EASSE" in note.message for note in other.notes())
+
+
+def test_intervals_like_sacrebleu_are_plain_percentiles() -> None:
+    """Others are expanded for the demo's twelve documents; a warning says how often such intervals cover."""
+    evalset, outputs = data.demo()
+    texts = {"evalset": evalset, "outputs": {name: outputs[name] for name in ("editor", "noisy")}, "metrics": ["bleu"]}
+    plain = plainly.Sampling(method="percentile")
+    theirs, ours = plainly.compare(**texts, like="sacrebleu"), plainly.compare(**texts)
+    percentile = plainly.compare(**texts, sampling=plain)
+    for one, other, wide in zip(theirs.comparisons, percentile.comparisons, ours.comparisons, strict=True):
+        assert (one.low, one.high) == (other.low, other.high)
+        assert wide.low < one.low < one.high < wide.high
+    (score,), (same,), (wider,) = (result.evaluation["editor"].values() for result in (theirs, percentile, ours))
+    assert score.value == same.value
+    assert wider.value.low < score.value.low < score.value.high < wider.value.high
+    assert [note.message for note in theirs.notes() if note.code == "few-groups" and "90 %" in note.message]
+    assert not [note for note in ours.notes() if note.code == "few-groups"]
+
+
+@pytest.mark.parametrize(("groups", "coverage"), [(2, "50 %"), (5, "91 %"), (7, "92 %"), (8, None)])
+def test_intervals_over_too_few_groups_have_a_warning_with_their_coverage(groups: int, coverage: str | None) -> None:
+    texts = {"sources": ["a b c"] * 16, "outputs": ["a b"] * 16, "groups": [at % groups for at in range(16)]}
+    result = plainly.score(**texts, metrics=["fkgl"])
+    messages = [note.message for note in result.notes() if note.code == "few-groups"]
+    assert [coverage in message for message in messages] == ([] if coverage is None else [True])

@@ -73,6 +73,7 @@ def test_very_many_groups_are_left_out_in_blocks() -> None:
     assert ((1 - weights).sum(axis=0) == 1).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["pearson", "spearman"])
 @pytest.mark.parametrize("items", [20, 60])
 def test_stars_err_as_often_as_they_say(kind: correlate.Kind, items: int) -> None:
@@ -280,6 +281,7 @@ def test_a_permutation_p_value_is_scipys_and_exact_where_it_can_be(kind: str) ->
     assert sample == pytest.approx(statistic[kind](x, y).pvalue, abs=0.01)
 
 
+@pytest.mark.long
 def test_an_interval_over_units_is_fishers_and_covers() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 12))

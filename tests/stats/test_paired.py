@@ -217,6 +217,7 @@ def _simulate(rng: np.random.Generator, n: int, effect: float, *, draws: int = 2
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [100, 359])
 def test_type_one_error_is_nominal(n):
     """Under the null, 5 % of all experiments reject. sacrebleu's p-value looks at one side: 5 % for each direction."""
@@ -239,6 +240,7 @@ def test_type_one_error_with_few_units_is_at_most_nominal(n):
         assert np.mean([p[test] <= 0.05 for p in results]) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000), test
 
 
+@pytest.mark.long
 def test_the_smallest_detectable_difference_is_detected_in_four_of_five():
     rng = np.random.default_rng(77)
     n = 150

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -13,15 +15,30 @@ from plainly import data
 from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
+from plainly.core.metric import Metric
 from plainly.core.sampling import Sampling
-from plainly.scoring.evaluate import evaluate
+from plainly.scoring.evaluate import evaluate, from_rows
 from plainly.scoring.references import draw_references, with_intervals
 from plainly.stats import resample
-from plainly.stats.resample import Resampler, interval, middle_interval, variant_totals
+from plainly.stats.resample import PoissonResampler, Resampler, find_tails, interval, middle_interval, variant_totals
 
 
 def ratio(totals: np.ndarray) -> np.ndarray:
     return totals[..., :1] / totals[..., 1:]
+
+
+@dataclass(frozen=True)
+class Mean(Metric):
+    """A metric whose rows are given."""
+
+    name = "mean"
+    outputs = ("mean",)
+
+    def measure(self, evalset, outputs):
+        raise NotImplementedError
+
+    def score(self, totals: np.ndarray) -> np.ndarray:
+        return ratio(totals)
 
 
 def _coverage(
@@ -37,6 +54,7 @@ def _coverage(
     return hits / times
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [100, 359])
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_intervals_of_a_ratio_of_sums_cover_95_percent(n, method):
@@ -133,6 +151,59 @@ def test_bca_corrects_a_skewed_statistic():
     assert corrected.low > plain.low
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize("units", [2, 3, 4, 5, 12, 30, 101, 500, 501, 502, 4000, 10**6])
+def test_tails_are_expanded_by_students_t(level: float, units: int) -> None:
+    """Hesterberg 2015: Φ(-√(n/(n-1))·t), from SciPy's functions."""
+    low, high = find_tails(Sampling(level=level), units)
+    t = scipy.stats.t.ppf((1 + level) / 2, units - 1)
+    assert low == pytest.approx(scipy.stats.norm.cdf(-np.sqrt(units / (units - 1)) * t), rel=1e-6)
+    assert low + high == 1
+    assert find_tails(Sampling(level=level, method="bca"), units).tolist() == [low, high]
+    plain = ((1 - level) / 2, (1 + level) / 2)
+    assert tuple(find_tails(Sampling(level=level, method="percentile"), units)) == pytest.approx(plain)
+    assert tuple(find_tails(Sampling(level=level), None)) == pytest.approx(plain)
+
+
+@pytest.mark.parametrize("groups", [5, 12, None])
+def test_an_interval_is_a_plain_loop_over_draws_with_expanded_tails(groups: int | None) -> None:
+    """Over groups, it is their number that counts; normal values make it wider by the factor of the theory."""
+    rng = np.random.default_rng(4)
+    n = 60
+    rows = np.stack([rng.normal(size=n), np.ones(n)], axis=1)
+    labels = None if groups is None else [f"g{at % groups}" for at in range(n)]
+    evalset = EvalSet.of(items=n, groups=labels)
+    sampling = Sampling(resamples=20_000, seed=3)
+    evaluation = from_rows(evalset, None, {"mean": Mean()}, {"A": {"mean": rows}}, sampling)
+    estimate = evaluation["A"]["mean"].value
+    units = groups or n
+    totals = np.array([rows[np.arange(n) % units == unit].sum(axis=0) for unit in range(units)])
+    # Groups are drawn in the order of their names.
+    order = np.argsort([f"g{unit}" for unit in range(units)]) if groups else np.arange(n)
+    picks = np.random.default_rng(3).integers(units, size=(20_000, units))
+    draws = [ratio(totals[order][pick].sum(axis=0))[0] for pick in picks]
+    t = np.sqrt(units / (units - 1)) * scipy.stats.t.ppf(0.975, units - 1)
+    expected = np.quantile(draws, scipy.stats.norm.cdf([-t, t]))
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(expected), rel=1e-9)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    wider = (estimate.high - estimate.low) / (high - low)  # draws of few groups lie within them
+    assert 1 + 0.6 * (t / 1.96 - 1) < wider < 1.03 * t / 1.96
+
+
+@pytest.mark.parametrize("filled", [1, 5])
+def test_empty_bins_are_not_units(filled: int) -> None:
+    """Few groups of a corpus in files are in few of its bins: as many are drawn, and one allows no interval."""
+    rng = np.random.default_rng(5)
+    rows = np.zeros((64, 2))
+    rows[:filled] = np.stack([rng.normal(size=filled), np.ones(filled)], axis=1)
+    (totals,) = PoissonResampler(500, 1).totals([rows])
+    with np.errstate(invalid="ignore"):
+        (estimate,) = interval(rows, ratio, totals, sampling=Sampling())
+        (alone,) = interval(rows[:filled], ratio, totals, sampling=Sampling())
+    assert (estimate.low, estimate.high) == pytest.approx((alone.low, alone.high), nan_ok=True)
+    assert np.isnan(estimate.low) == (filled == 1)
+
+
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
 def test_ends_of_intervals_are_the_quantiles_of_the_defined_draws(level: float) -> None:
     """Few draws, so that an end lies between two of them."""
@@ -140,7 +211,7 @@ def test_ends_of_intervals_are_the_quantiles_of_the_defined_draws(level: float) 
     draws = rng.exponential(size=(23, 2))
     draws[[3, 7], 1] = np.nan
     tails = [(1 - level) / 2, (1 + level) / 2]
-    sampling = Sampling(resamples=23, level=level)
+    sampling = Sampling(resamples=23, level=level, method="percentile")
     assert middle_interval(draws[:, 0], sampling) == pytest.approx(tuple(np.quantile(draws[:, 0], tails)), abs=1e-12)
     estimates = interval(np.ones((4, 2)), lambda totals: totals, draws, sampling=sampling)
     for estimate, column in zip(estimates, draws.T, strict=True):
@@ -168,7 +239,8 @@ def test_bca_is_efrons_formula_on_the_same_draws() -> None:
     bias = normal.ppf(scipy.stats.percentileofscore(draws, values.mean(), kind="mean") / 100)
     apart = values - values.mean()  # in proportion to how far each item moves the mean
     acceleration = (apart**3).sum() / (6 * (apart**2).sum() ** 1.5)
-    z = bias + normal.ppf([0.05, 0.95])
+    t = np.sqrt(40 / 39) * scipy.stats.t.ppf([0.05, 0.95], 39)  # instead of normal.ppf, for few items
+    z = bias + t
     expected = np.quantile(draws, normal.cdf(bias + z / (1 - acceleration * z)))
     assert abs(bias) > 0.02
     assert (ours.low, ours.high) == pytest.approx(tuple(expected), rel=1e-9)
@@ -202,13 +274,10 @@ class _ReferenceLength:
         return "length"
 
 
-@pytest.mark.parametrize("count", [2, 5, 10])
+@pytest.mark.parametrize("count", [4, 5, 10])
 def test_intervals_over_references_have_the_width_that_theory_says(monkeypatch, count):
     """For a mean over references, their variance is known: sum of the items' variances / count / items²."""
-    from dataclasses import dataclass
-
     from plainly.core import registry
-    from plainly.core.metric import Metric
 
     @dataclass(frozen=True, repr=False)
     class Length(_ReferenceLength, Metric):
@@ -228,15 +297,20 @@ def test_intervals_over_references_have_the_width_that_theory_says(monkeypatch, 
     assert "references" in estimate.method
 
 
-def test_one_reference_says_nothing_about_others():
-    evalset = EvalSet.of(["a b c"] * 4, references=[["a b"]] * 4)
-    evaluation = evaluate(evalset, {"A": ["a b"] * 4}, ["sari"], sampling=None)
-    with pytest.raises(BadInput, match="reference"):
-        draw_references(evaluation, over="references")
+@pytest.mark.parametrize("over", ["references", "both"])
+def test_an_item_with_fewer_than_four_references_allows_no_interval_over_them(over: Literal["references", "both"]):
+    """Over two or three references, 70 to 91 % of intervals cover: so few writers do not show how others differ."""
+    four = [["a b", "b c", "a c", "a"]] * 4
+    for few in (["a b"], ["a b", "b c", "a"]):
+        evalset = EvalSet.of(["a b c"] * 5, references=[*four, few], ids=[f"i{at}" for at in range(5)])
+        evaluation = evaluate(evalset, {"A": ["a b"] * 5}, ["sari"], sampling=None)
+        with pytest.raises(BadInput, match=f"at least 4 references.*'i4' has {len(few)}.*over='items'"):
+            draw_references(evaluation, over=over)
+        assert draw_references(evaluate(evalset[:4], {"A": ["a b"] * 4}, ["sari"], sampling=None), over=over)
 
 
 def test_metrics_without_references_do_not_vary_with_them():
-    evalset = EvalSet.of(["a b c d"] * 20, references=[["a b", "b c d"]] * 20)
+    evalset = EvalSet.of(["a b c d"] * 20, references=[["a b", "b c d", "a c", "d"]] * 20)
     outputs = {"A": ["a b c ."] * 20}
     evaluation = evaluate(evalset, outputs, ["sari", "fkgl"], sampling=Sampling(resamples=50))
     draws = draw_references(evaluation, over="references")

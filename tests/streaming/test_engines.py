@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
 
@@ -245,7 +246,10 @@ def test_what_can_be_asked_of_texts_can_be_asked_of_a_corpus_in_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Subsets, sanity rows, other references, and every item's scores: as in memory, since the corpus can be held."""
-    path = str(make(150).write_jsonl(tmp_path / "made.jsonl"))
+    synthetic = make(150)
+    references = tuple((*row, row[0] + " a", row[0] + " b", row[0] + " c") for row in synthetic.evalset.references)
+    synthetic = replace(synthetic, evalset=replace(synthetic.evalset, references=references))
+    path = str(synthetic.write_jsonl(tmp_path / "made.jsonl"))
     segments = ["--segments", str(tmp_path / "segments.csv")]
     for options in (["--by", "length"], ["--sanity"], ["--over", "references"], ["--csv"], segments):
         outputs = []

@@ -19,7 +19,9 @@ from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
 from plainly.scoring.compare import compare
 from plainly.scoring.corpus_evaluation import CorpusOptions, evaluate_corpus
-from plainly.scoring.evaluate import evaluate
+from plainly.scoring.evaluate import add_intervals, evaluate
+from plainly.scoring.score import score
+from plainly.scoring.score_file import open_saved, save
 from plainly.scoring.scores import BinnedEvaluation, ScoreTable
 from plainly.stats.exact_sum import BINS, BinnedSum, BinOrder, ExactSum, bins_of
 from plainly.stats.resample import PoissonResampler, Resampler, interval
@@ -224,6 +226,32 @@ def test_groups_are_drawn_as_wholes(tmp_path: Path) -> None:
     by_item = run(open_corpus([str(tmp_path / "b.parquet")]), metrics=["sari"], resamples=400)["b"]["sari"].value
     assert "over groups" in by_group.method  # type: ignore[union-attr]
     assert by_group.high - by_group.low > 2 * (by_item.high - by_item.low)  # type: ignore[union-attr]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("hold", [False, True])
+def test_few_groups_expand_intervals_in_every_engine_and_in_saved_scores(tmp_path: Path, hold: bool) -> None:
+    """Six groups, of which bins hold one each: the interval is that of six, in every engine."""
+    synthetic = make(60)
+    records = [{**record, "group": f"doc {at // 10}"} for at, record in enumerate(synthetic.records())]
+    pq.write_table(pa.Table.from_pylist(records), tmp_path / "a.parquet")
+    corpus = open_corpus([str(tmp_path / "a.parquet")])
+    results = [run(corpus, metrics=["sari"], hold=hold, processes=processes, resamples=400) for processes in (1, 2)]
+    save(str(tmp_path / "saved.npz"), results[0])
+    results.append(score(open_saved(str(tmp_path / "saved.npz")), sampling=Sampling(resamples=400)))
+    if hold:
+        evalset = replace(synthetic.evalset, groups=tuple(record["group"] for record in records))
+        results.append(evaluate(evalset, synthetic.outputs, ["sari"], sampling=Sampling(resamples=400)))
+    system = next(iter(results[0]))
+    estimates = [result[system]["sari"].value for result in results]
+    for estimate in estimates[1:]:
+        assert (estimate.low, estimate.high) == pytest.approx((estimates[0].low, estimates[0].high), rel=1e-12)
+    plain = add_intervals(replace(results[0], sampling=Sampling(resamples=400, method="percentile")))
+    ends = plain[system]["sari"].value
+    assert estimates[0].low < ends.low < ends.high < estimates[0].high
+    compared = compare(results[0]).comparisons[0]
+    narrow = compare(results[0], sampling=Sampling(resamples=400, method="percentile")).comparisons[0]
+    assert compared.low < narrow.low <= narrow.high < compared.high
 
 
 @pytest.mark.parametrize("processes", [1, 2, pytest.param(4, marks=pytest.mark.long)])

@@ -66,6 +66,7 @@ def test_a_copy_is_kept_and_an_empty_text_has_no_links() -> None:
     assert {link.happened for link in align("", SOURCE).links} == {"added"}
 
 
+@pytest.mark.long
 @pytest.mark.mirror
 def test_documents_made_from_sentences_are_aligned() -> None:
     """Sentences of ASSET's test part are dropped, merged, moved and added, so that the truth is known."""

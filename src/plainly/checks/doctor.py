@@ -22,11 +22,10 @@ from plainly.core.metric import Metric
 from plainly.core.result import Listing, Note, Record, Result, Table
 from plainly.data import diagnose
 from plainly.io.columns import Columns
-from plainly.io.consistency import check_length
 from plainly.io.evalsets import Incomplete
 from plainly.io.faults import CHECKS, EXPLANATIONS
 from plainly.io.faults.output_faults import repair
-from plainly.io.texts import Outputs, Texts, read_texts
+from plainly.io.texts import Outputs, TextArguments, Texts
 from plainly.io.units import Unit
 
 CHANGES = "changes.jsonl"
@@ -130,19 +129,9 @@ def doctor(
     if set_alone:  # the sources stand in for the outputs while the set is read
         evalset = data if isinstance(data, EvalSet) else evalset
         outputs = sources if evalset is None else evalset.sources
-    inputs = read_texts(
-        data,
-        sources=sources,
-        outputs=outputs,
-        references=references,
-        evalset=evalset,
-        ids=ids,
-        groups=groups,
-        columns=columns,
-        language=language,
-        incomplete=incomplete,
-        unit=unit,
-    )
+    inputs = TextArguments(
+        sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit
+    ).read(data)
     if set_alone:
         inputs = replace(inputs, outputs={})
     if fix is not None:
@@ -152,9 +141,6 @@ def doctor(
     if isinstance(metrics, str):
         metrics = registry.split_specs(metrics)
     specs = [metric if isinstance(metric, str) else repr(metric) for metric in metrics or ()]
-    for system, lines in inputs.outputs.items():
-        argument = f"outputs[{system!r}]" if system else "outputs"
-        check_length(argument, lines, against="the set", expected=len(inputs.evalset))
     missing = [note for note in inputs.notes if note.kind == "warning"]
     warnings = [*missing, *diagnose(inputs.evalset, inputs.outputs, specs)]
     sizes = len(inputs.evalset), len(inputs.outputs)

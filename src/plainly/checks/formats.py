@@ -13,6 +13,7 @@ from plainly.io.faults import EXPLANATIONS
 
 _MOST = 100  # items that one failure of JUnit lists
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+_PROPERTIES = ("outcome", "words", "start", "stop", "source_words", "source_start", "source_stop")
 _SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
@@ -22,34 +23,41 @@ def junit(outcome: Gate) -> str:
     for system in outcome.outputs:
         suite = ElementTree.SubElement(suites, "testsuite", name=system or "outputs")
         cases = list(_cases(outcome, system))
-        for name, failure, text in cases:
+        for name, kind, message, text in cases:
             case = ElementTree.SubElement(suite, "testcase", classname=system or "outputs", name=name)
-            if failure:
-                element = ElementTree.SubElement(case, "failure", message=_UNPRINTABLE.sub("�", failure))
+            if kind:
+                element = ElementTree.SubElement(case, kind, message=_UNPRINTABLE.sub("�", message))
                 element.text = _UNPRINTABLE.sub("�", text)
         suite.set("tests", str(len(cases)))
-        suite.set("failures", str(sum(bool(failure) for _, failure, _ in cases)))
+        for attribute, kind in (("failures", "failure"), ("skipped", "skipped")):
+            suite.set(attribute, str(sum(case[1] == kind for case in cases)))
         suite.set("errors", "0")
     ElementTree.indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
 
 
-def _cases(outcome: Gate, system: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, failure and text of a test for each rule.
+def _cases(outcome: Gate, system: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the name, the result (an element, or "" for a test that passes), its message and text for each rule.
 
-    Rules for items fail only if the system fails because of them, since some violations may be allowed.
+    A rule for items fails if it is a reason why the system fails. Findings to be reviewed that do not fail it are
+    "skipped", which test reports show; a fault of style that is allowed passes.
     """
     for verdict in (verdict for verdict in outcome.verdicts if verdict.system == system):
         value = interval(verdict.value, verdict.low, verdict.high)
-        failure = f"{verdict.outcome}: {value}" if outcome.stops(verdict) else ""
-        yield verdict.rule, failure, f"{verdict.rule}: {value}, {count_noun(verdict.n, 'item')}"
-    items_fail = any(not any(v.rule in reason for v in outcome.verdicts) for reason in outcome.failures[system])
-    for rule in dict.fromkeys(outcome.item_rules):
+        kind, message = ("failure", f"{verdict.outcome}: {value}") if outcome.stops(verdict) else ("", "")
+        yield verdict.rule, kind, message, f"{verdict.rule}: {value}, {count_noun(verdict.n, 'item')}"
+    for rule in outcome.item_rules:
         findings = [finding for finding in outcome.violations(system) if finding.rule == rule]
+        errors = [finding for finding in findings if outcome.is_error(finding)]
+        reviews = [finding for finding in findings if finding.outcome == "review"]
+        is_failing = errors or (reviews and outcome.fail_on == "review" and outcome.outcomes[system] != "pass")
+        kind = "failure" if is_failing else "skipped" if reviews else ""
         lines = [finding.line for finding in findings[:_MOST]]
         lines += [f"and {len(findings) - _MOST} more"] if len(findings) > _MOST else []
-        count = f"{count_noun(len(findings), 'output')} of {outcome.output_counts[system]}"
-        yield f"items: {rule}", count if findings and items_fail else "", "\n".join(lines)
+        count = (
+            f"{count_noun(len({finding.place for finding in findings}), 'output')} of {outcome.output_counts[system]}"
+        )
+        yield f"items: {rule}", kind, f"{'block' if errors else 'review'}: {count}", "\n".join(lines)
 
 
 def sarif(outcome: Gate, files: Mapping[str, str]) -> str:
@@ -70,8 +78,9 @@ def sarif(outcome: Gate, files: Mapping[str, str]) -> str:
         result: Record = {
             "ruleId": finding.rule,
             "ruleIndex": rules.index(finding.rule),
-            "level": "error",
+            "level": "error" if outcome.is_error(finding) else "warning",
             "message": {"text": finding.line},
+            "properties": {name: getattr(finding, name) for name in _PROPERTIES},
             **_location(files.get(finding.system), finding.place),
         }
         if finding.waived:
@@ -85,16 +94,15 @@ def sarif(outcome: Gate, files: Mapping[str, str]) -> str:
 
 
 def github(outcome: Gate, files: Mapping[str, str]) -> str:
-    """Write workflow commands, which GitHub shows beside the lines of the file."""
+    """Write workflow commands, which GitHub shows beside the lines of the file: errors, and warnings to review."""
     lines = []
     for verdict in outcome.verdicts:
         if outcome.stops(verdict):
             text = f"{verdict.rule}: {verdict.outcome}, {interval(verdict.value, verdict.low, verdict.high)}"
             lines.append(_annotation("error", files.get(verdict.system), None, verdict.system, text))
-    failing = {system for system, reasons in outcome.failures.items() if reasons}
     for finding in outcome.findings:
         if not finding.waived:
-            kind = "error" if finding.system in failing else "warning"
+            kind = "error" if outcome.is_error(finding) else "warning"
             lines.append(_annotation(kind, files.get(finding.system), finding.place, finding.rule, finding.line))
     return "".join(f"{line}\n" for line in lines)
 

@@ -1,6 +1,6 @@
 """Rules for the corpus, for the difference from a baseline, and for every output.
 
-A rule is a line of text, ``quality >= 55`` or ``facts.changed <= 1%``, written in the same way in a rules file, on the
+A rule is a line of text, ``quality >= 55`` or ``edits.copies <= 1%``, written in the same way in a rules file, on the
 command line and on a page. Rules files are TOML; ``plainly gate init`` writes one with comments.
 """
 
@@ -8,25 +8,35 @@ import datetime
 import math
 import re
 import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec import structs
 
 from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName, did_you_mean
+from plainly.core.formatting import listed
 from plainly.core.settings import Number, Settings, convert_settings, read_toml
+from plainly.factcheck.reading import Outcome
 from plainly.io.faults import output_faults
+from plainly.text.languages import detection
 
 Side = Literal[">=", "<="]
+FactRule = Literal["block", "review", "ignore"]
+FailOn = Literal["block", "review"]
 _LIMIT = re.compile(r"\s*(?P<metric>[^<>=()]+(?:\([^()]*\))?(?:\.\w+)?)\s*(?P<side>>=|<=|>|<)\s*(?P<limit>\S+)\s*")
 LEVELS = {"A1": 1.0, "A2": 2.0, "B1": 3.0, "B2": 4.0, "C1": 5.0, "C2": 6.0}
 # Faults of an output that need no metric: those of the doctor, and these.
 EMPTY, OPEN_END, LANGUAGE, WORDS = "empty", "open-end", "language", "words"
-FAULTS = (EMPTY, *output_faults.CHECKS, OPEN_END, LANGUAGE)
+MISALIGNED, COPY, FACTS = "misaligned", "copy", "facts"
+UNFINISHED, CAPITALS, UNRELATED, NOTHING_SHARED = "unfinished", "capitals", "unrelated", "no-shared-word"
+FAULTS = (EMPTY, *output_faults.CHECKS, OPEN_END, CAPITALS, UNRELATED, NOTHING_SHARED, LANGUAGE, MISALIGNED)
+# The share that ``allow`` grants is about style. No output may have one of these, or change a fact.
+NEVER = (EMPTY, "refusal", UNFINISHED, UNRELATED, LANGUAGE, MISALIGNED)
 PRESETS = ("plain", "easy", "never-worse", "quick")
 
 
@@ -40,9 +50,10 @@ class Limit:
     side: Side
     value: float
     percent: bool = False
+    outcome: Outcome = "block"
 
     @classmethod
-    def parse(cls, text: str) -> "Limit":
+    def parse(cls, text: str, outcome: Outcome = "block") -> "Limit":
         match = _LIMIT.fullmatch(text)
         if match is None:
             raise BadInput(f"Cannot read the rule {text!r}. Write METRIC >= NUMBER or METRIC.OUTPUT <= NUMBER%.")
@@ -56,7 +67,15 @@ class Limit:
             raise BadInput(f"In the rule {text!r}, {limit!r} is not a number.") from None
         if not math.isfinite(value):
             raise BadInput(f"In the rule {text!r}, {limit!r} is not a finite number.")
-        return cls(" ".join(text.split()), spec, output, side, value, percent)
+        return cls(" ".join(text.split()), spec, output, side, value, percent, outcome)
+
+    @property
+    def subject(self) -> str:
+        """What the limit is about: a metric, or a part of it by its own name."""
+        metric = registry.metric(self.spec)
+        if self.output == metric.outputs[0]:
+            return self.spec
+        return self.output if self.output in registry.METRICS else f"{self.spec}.{self.output}"
 
     def holds(self, value: float) -> bool:
         """Return whether a number is within the limit; an undefined one is not."""
@@ -112,27 +131,44 @@ class Waiver(Settings, frozen=True):
 
 @dataclass(frozen=True)
 class Rules:
-    """All rules for some outputs."""
+    """All rules for some outputs; ``languages`` has the rules that hold in one language only.
+
+    Where there are rules for some languages, texts in others are refused.
+    """
 
     require: tuple[Limit, ...] = ()
     not_worse: tuple[Margin, ...] = ()
     items: tuple[Limit, ...] = ()
+    copies: tuple[Limit, ...] = ()  # what an output must be if it is its source, or nearly
+    facts: FactRule = "ignore"
     forbid: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     allow: float = 0.0
     waivers: tuple[Waiver, ...] = ()
     needs_baseline: bool = False
+    languages: Mapping[str, "Rules"] = field(default_factory=dict)
+    name: str = ""  # of the preset
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """The metrics that have to be measured."""
+        """The metrics that have to be measured on every item."""
         limits = [limit.spec for limit in (*self.require, *self.items)]
         return tuple(dict.fromkeys([*limits, *(margin.spec for margin in self.not_worse)]))
 
     @property
     def is_empty(self) -> bool:
-        return not (self.require or self.not_worse or self.items or self.forbid or self.words)
+        lists = (self.require, self.not_worse, self.items, self.copies, self.forbid, self.words, self.languages)
+        return not any(lists) and self.facts == "ignore"
+
+    @property
+    def needs_language(self) -> bool:
+        """Whether the rules depend on the language of the texts."""
+        return bool(self.languages) or LANGUAGE in self.forbid
+
+    def is_tolerated(self, rule: str) -> bool:
+        """Return whether ``allow`` covers a rule: whether it is about style."""
+        return rule not in (*NEVER, *self.never) and not rule.startswith(f"{FACTS}.")
 
     def waiver_reason(self, rule: str, item: str, today: datetime.date) -> str:
         """Return the reason for which a finding is waived, or ""; a rule for the corpus has no item."""
@@ -142,6 +178,31 @@ class Rules:
         """Return the rules with some more, each given as text."""
         limits, margins = tuple(map(Limit.parse, require)), tuple(map(Margin.parse, not_worse))
         return replace(self, require=self.require + limits, not_worse=self.not_worse + margins)
+
+    def for_language(self, code: str | None) -> "Rules":
+        """Return the rules for texts in a language, or raise an error if there are none for it."""
+        if not self.languages:
+            return self
+        names = listed([detection.language_name(own) for own in self.languages])
+        which = f"The preset {self.name}" if self.name else "This rules file"
+        if code is None:
+            raise BadInput(
+                f"{which} has rules for {names}, but the language of these texts could not be detected: there are too "
+                "few, or they are mixed. Pass language=, or check one language at a time."
+            )
+        if code not in self.languages:
+            raise BadInput(
+                f"{which} has rules for {names} only, and these texts are {detection.language_name(code)}. Use the "
+                f"preset quick, or write a rules file with a table [language.{code}]. If the detected language is "
+                "wrong, pass language=."
+            )
+        own = self.languages[code]
+        more = {
+            entry.name: getattr(self, entry.name) + getattr(own, entry.name)
+            for entry in fields(self)
+            if isinstance(getattr(self, entry.name), tuple)
+        }
+        return replace(self, languages={}, facts=self.facts if own.facts == "ignore" else own.facts, **more)
 
 
 class CorpusRules(Settings, frozen=True):
@@ -153,9 +214,12 @@ class CorpusRules(Settings, frozen=True):
 
 
 class ItemRules(Settings, frozen=True):
-    """The table ``[items]`` of a rules file."""
+    """The table ``[items]`` of a rules file: what blocks an output, what asks for review, and what is allowed."""
 
     require: tuple[str, ...] = ()
+    review: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    facts: FactRule | None = None
     forbid: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -182,12 +246,20 @@ class ItemRules(Settings, frozen=True):
             return math.nan
 
 
+class LanguageRules(Settings, frozen=True):
+    """The table ``[language.CODE]`` of a rules file: rules for texts in one language."""
+
+    corpus: CorpusRules = CorpusRules()
+    items: ItemRules = ItemRules()
+
+
 class RulesFile(Settings, frozen=True):
     """The contents of a rules file; with a preset, it adds to the preset's rules."""
 
     preset: str | None = None
     corpus: CorpusRules = CorpusRules()
     items: ItemRules = ItemRules()
+    language: dict[str, LanguageRules] = msgspec.field(default_factory=dict)
     waive: tuple[Waiver, ...] = ()
 
 
@@ -205,7 +277,7 @@ def resolve_rules(rules: "str | Path | Rules | None", preset: str | None) -> Rul
 @cache
 def load_preset(name: str) -> Rules:
     """Load the rules of a preset; its limits are explained in docs/gate.md."""
-    return convert_rules(tomllib.loads(preset_text(name)), where=f"the preset {name}")
+    return replace(convert_rules(tomllib.loads(preset_text(name)), where=f"the preset {name}"), name=name)
 
 
 def preset_text(name: str) -> str:
@@ -219,17 +291,28 @@ def convert_rules(document: object, *, where: str) -> Rules:
     """Convert parsed TOML to rules."""
     file = convert_settings(document, RulesFile, where=where)
     base = load_preset(file.preset) if file.preset is not None else Rules()
-    corpus, items = file.corpus, file.items
-    return Rules(
+    languages = dict(base.languages)
+    for code, own in file.language.items():
+        languages[detection.check(code)] = _add_rules(languages.get(code, Rules()), own.corpus, own.items)
+    waivers = base.waivers + tuple(structs.replace(waiver, item=str(waiver.item)) for waiver in file.waive)
+    return replace(_add_rules(base, file.corpus, file.items), waivers=waivers, languages=languages)
+
+
+def _add_rules(base: Rules, corpus: CorpusRules, items: ItemRules) -> Rules:
+    """Return the rules of a file in addition to others."""
+    limits = [*map(Limit.parse, items.require), *(Limit.parse(text, "review") for text in items.review)]
+    return replace(
+        base,
         require=base.require + tuple(map(Limit.parse, corpus.require)),
         not_worse=base.not_worse + tuple(map(Margin.parse, corpus.not_worse_than)),
-        items=base.items + tuple(map(Limit.parse, items.require)),
+        items=base.items + tuple(limits),
+        copies=base.copies + tuple(map(Limit.parse, items.copies)),
+        facts=items.facts or base.facts,
         forbid=tuple(dict.fromkeys((*base.forbid, *items.forbid, *items.never))),
         never=tuple(dict.fromkeys((*base.never, *items.never))),
         words=base.words + items.words,
         allow=base.allow if items.share is None else items.share,
         needs_baseline=base.needs_baseline or corpus.baseline == "needed",
-        waivers=base.waivers + tuple(structs.replace(waiver, item=str(waiver.item)) for waiver in file.waive),
     )
 
 

@@ -14,7 +14,8 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -87,16 +88,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             from plainly.cli.options import command_parser
             from plainly.cli.show import show
+            from plainly.core.files import is_guarded
 
             parser = command_parser(name, command)
             # Outputs may stand before, between and after options; argparse allows that only without sub-commands.
             parse = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
             args = parse(arguments[1:])
             args.command_line = shlex.join(["plainly", *arguments])
-            from plainly.core.files import guard_files
-
-            with guard_files() if getattr(args, "force", None) is False else nullcontext():
-                outcome: Result | int = command.run(args)
+            context = copy_context()  # so that what is set here ends with the command
+            context.run(is_guarded.set, getattr(args, "force", None) is False)
+            outcome: Result | int = context.run(command.run, args)
             status = outcome if isinstance(outcome, int) else int(show(outcome, args.format) > 0 and args.strict)
             sys.stdout.flush()
             return status

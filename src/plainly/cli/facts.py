@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> Result:
     from plainly.factcheck.facts import facts
     from plainly.factcheck.pairs import MODEL
     from plainly.io.files import read_lines
-    from plainly.io.texts import read_texts
+    from plainly.io.texts import TextArguments
 
     lines = read_lines(args.ignore_list) if args.ignore_list else ()
     words = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> Result:
     elif args.systems or args.test_set or args.source or args.table or args.demo:
         raise BadInput("--pair takes two texts and cannot be combined with other inputs.")
     else:
-        texts = read_texts(sources=args.pair[:1], outputs=args.pair[1:])
+        texts = TextArguments(args.pair[:1], args.pair[1:]).read()
     model = None if args.rules else MODEL
     ignore = [*args.ignore, *words]
     return facts(texts, ignore=ignore, parser=args.parser, model=model, least=args.least, progress=bar)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 LARGE = 200_000_000
 PRESETS = ("easse", "sacrebleu", "hf")  # repeated here so that --help does not import plainly.scoring
 _STREAMED = ("parquet", "jsonl")
-_CONDITIONS = ("references_with", "references_without", "items_with", "items_without")
 _UNKNOWN = re.compile(r"unrecognized arguments: (.*)", re.DOTALL)
 _CHOICE = re.compile(r"argument ([^:]+): invalid choice: '?([^']*?)'? \(choose from (.*)\)")
 # Kinds of numbers with the smallest and largest allowed value: a count, a seed, a port, a measurement.
@@ -171,7 +170,11 @@ def add_sampling(
     add("--level", type=number("--level", "float"), help=f"confidence level ({DEFAULTS['level']})")
     add("--resamples", type=number("--resamples"), metavar="N", help=f"bootstrap draws ({DEFAULTS['resamples']})")
     if method:
-        add("--method", choices=METHODS, help=f"kind of interval ({DEFAULTS['method']})")
+        add(
+            "--method",
+            choices=METHODS,
+            help=f"kind of interval ({DEFAULTS['method']}: percentile, wider for few items)",
+        )
     add("--seed", type=number("--seed", "seed"), help=f"seed of the draws ({DEFAULTS['seed']}), kept in the results")
     if over:
         drawn = "what is drawn: other items (default), other references for the same items, or both"
@@ -269,19 +272,7 @@ def read_arguments(args: argparse.Namespace) -> Texts:
         from plainly.io.units import with_unit
 
         texts = with_unit(texts, args.unit)
-    return select_items(args, texts) if any(getattr(args, name, None) for name in _CONDITIONS) else texts
-
-
-def select_items(args: argparse.Namespace, texts: Texts) -> Texts:
-    """Select items and references by operation, as --references-with and similar options describe."""
-    from plainly.io.texts import Texts
-    from plainly.typology.selection import choose
-
-    conditions = {name: getattr(args, name) for name in _CONDITIONS}
-    selection = choose(texts.evalset, operations=args.operations, share=args.items_share, **conditions)
-    say(f"Selected by operation: {selection}.")
-    outputs = {system: selection.outputs(lines) for system, lines in texts.outputs.items()}
-    return Texts(selection.evalset, outputs, texts.notes)
+    return texts
 
 
 def _read_named_set(args: argparse.Namespace) -> Texts:
@@ -395,8 +386,6 @@ def _open_corpus(args: argparse.Namespace) -> Corpus:
     from plainly.streaming.corpus import open_corpus
     from plainly.text.languages import detection
 
-    if any(getattr(args, name, None) for name in _CONDITIONS):
-        raise BadInput("References and items can be selected by operation only in memory: --engine memory.")
     if args.language == "auto":
         raise BadInput("The language of a corpus that is read in parts is not detected; pass --language CODE")
     language = detection.check(args.language) if args.language else ""

@@ -17,6 +17,7 @@ Score the outputs of systems.
   plainly score shards/ --on-error set-aside
   plainly score --engine ray --address HOST:6379 s3://bucket/pairs
 """
+_CONDITIONS = ("references_with", "references_without", "items_with", "items_without")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +48,12 @@ def run(args: argparse.Namespace) -> int:
     from plainly.scoring.score import score
     from plainly.streaming.corpus import Corpus
 
+    select = None
+    conditions = {name: getattr(args, name) for name in _CONDITIONS}
+    if any(conditions.values()):
+        from plainly.typology.selection import ByOperation
+
+        select = ByOperation(operations=args.operations, share=args.items_share, **conditions)
     with options.open_arguments(args) as data:
         corpus = data if isinstance(data, Corpus) else None
         # The scores of a corpus in parts are written as they are measured, into a folder; others at the end, to a file.
@@ -63,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
             metrics=args.metrics,
             like=args.like,
             target=args.target,
+            select=select,
             intervals=not args.no_intervals,
             sampling=options.sampling(args),
             by=args.by,

@@ -44,6 +44,7 @@ FLAGS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} | {
     "processes": "--processes N",
     "references": "--references FILE…, or -t SET",
     "scores": "--scores FILE",
+    "select": "A selection by operation",
     "sources": "--source FILE",
     "systems": "--systems A,B",
     "tables": "--table",

@@ -7,12 +7,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadInput, check_texts
+from plainly.core.errors import BadInput
 
 T = TypeVar("T")
 Index = slice | Sequence[bool] | Sequence[int] | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
@@ -47,42 +47,35 @@ def as_name(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def check_rows(references: Iterable[Iterable[object]]) -> list[list[object]]:
-    """Return references as lists, or raise unless there is a list of texts, or of marks of missing ones, per item."""
-    if isinstance(references, (str, bytes, Mapping, Set)) or not isinstance(references, Iterable):
-        kind = type(references).__name__
-        raise BadInput(f"references must be a list with the references of each item, not {kind}.")
-    rows: list[list[object]] = []
-    for at, row in enumerate(references):
-        if isinstance(row, str) or not isinstance(row, Iterable):
-            kind = "a string" if isinstance(row, str) else _kind(row)
-            raise BadInput(
-                f"references[{at}] is {kind}; each item has a list of references, which may be empty. "
-                "If every item has one reference: [[r] for r in references]"
-            )
-        rows.append(list(row))
-        for column, value in enumerate(() if set(map(type, rows[-1])) <= {str} else rows[-1]):
-            if not isinstance(value, str) and not is_missing(value):
-                message = f"references[{at}][{column}] is {_kind(value)}, not text"
-                raise BadInput(f"{message}. Give strings, or None for no reference.")
-    return rows
+def check_values(argument: str, values: object, content: Literal["texts", "names", "references"]) -> list[Any]:
+    """Return the value that an argument has for each item, or raise unless all of them are what they should be.
 
-
-def _kind(value: object) -> str:
-    return "None" if value is None else f"of type {type(value).__name__}"
-
-
-def _names(values: Iterable[object] | None, argument: str) -> tuple[str, ...] | None:
-    """Return ids or groups as text, or raise unless every item has one."""
-    if values is None:
-        return None
+    Texts are strings. Names may be numbers, which are returned as text. References are a list of texts for each item,
+    in which those that are missing may be None or NaN.
+    """
     if isinstance(values, (str, bytes, Mapping, Set)) or not isinstance(values, Iterable):
-        raise BadInput(f"{argument}= must be a list with one value for each item, not {type(values).__name__}.")
-    names = tuple(values)
-    for item, value in enumerate(names):
-        if is_missing(value) or isinstance(value, (list, dict)):
-            raise BadInput(f"{argument}[{item}] is {value!r:.40}, which is not a name. Give every item one.")
-    return tuple(map(as_name, names))
+        raise BadInput(f"{argument}= must be a list with the {content} of all items, not {type(values).__name__}.")
+    items = list(values)
+    if set(map(type, items)) == {str} and content != "references":
+        return items
+    for at, value in enumerate(items):
+        if content == "references":
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                kind = "a string" if isinstance(value, str) else f"of type {type(value).__name__}"
+                raise BadInput(
+                    f"references[{at}] is {kind}; each item has a list of references, which may be empty. "
+                    "If every item has one reference: [[r] for r in references]"
+                )
+            items[at] = list(value)
+            for column, text in enumerate(() if set(map(type, items[at])) <= {str} else items[at]):
+                if not isinstance(text, str) and not is_missing(text):
+                    message = f"references[{at}][{column}] is of type {type(text).__name__}, not text"
+                    raise BadInput(f"{message}. Give strings, or None for no reference.")
+        elif content == "texts" and not isinstance(value, str):
+            raise BadInput(f"{argument}[{at}] is {value!r:.60}, not text.")
+        elif is_missing(value) or isinstance(value, (list, dict)):
+            raise BadInput(f"{argument}[{at}] is {value!r:.40}, which is not a name. Give every item one.")
+    return [as_name(value) for value in items] if content == "names" else items
 
 
 def fingerprint(sources: Sequence[str], references: Sequence[Sequence[str]]) -> int:
@@ -131,14 +124,6 @@ class EvalSet:
             columns=copy, has_sources=any(self.sources), has_references=bool(self.references), _prepared={}
         )
 
-    def check(self, outputs: Mapping[str, Sequence[str]]) -> None:
-        """Raise unless every system has an output for each item."""
-        for system, texts in outputs.items():
-            if len(texts) != len(self):
-                raise BadInput(
-                    f"System {system!r} has {len(texts)} outputs for {len(self)} items; give one for each item."
-                )
-
     @classmethod
     def of(
         cls,
@@ -159,21 +144,20 @@ class EvalSet:
         ``sources`` may be left out for metrics that need none; then the number of items comes from the references
         or from ``items``.
         """
-        rows = None if references is None else check_rows(references)
+        rows = None if references is None else check_values("references", references, "references")
         if sources is None:
             n = len(rows) if rows is not None else items
             if n is None:
                 raise BadInput("An evaluation set needs sources, references or a number of items.")
             sources = ("",) * n
-        check_texts("sources", sources)
+        texts = check_values("sources", sources, "texts")
         if columns is not None and not isinstance(columns, Mapping):
             raise BadInput(f"columns= must be a mapping from names to values, not {type(columns).__name__}.")
-        names = _names(ids, "ids")
         return cls(
-            ids=tuple(str(i + 1) for i in range(len(sources))) if names is None else names,
-            sources=tuple(sources),
+            ids=tuple(map(str, range(1, len(texts) + 1)) if ids is None else check_values("ids", ids, "names")),
+            sources=tuple(texts),
             references=tuple(tuple(r for r in row if isinstance(r, str) and r.strip()) for row in rows or ()),
-            groups=_names(groups, "groups"),
+            groups=None if groups is None else tuple(check_values("groups", groups, "names")),
             columns={name: tuple(values) for name, values in (columns or {}).items()},
             name=name,
             language=language,

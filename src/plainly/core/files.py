@@ -8,7 +8,7 @@ import os
 import select
 import stat
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -16,7 +16,8 @@ from typing import IO, Any, BinaryIO
 from plainly.core import limits
 from plainly.core.errors import BadInput
 
-_is_guarded: ContextVar[bool] = ContextVar("is_guarded", default=False)
+# Whether files that plainly did not write are refused as targets, as in commands without --force.
+is_guarded: ContextVar[bool] = ContextVar("is_guarded", default=False)
 
 
 def cache_directory() -> Path:
@@ -94,7 +95,7 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         if before is not None and not stat.S_ISREG(before):
             target.write_bytes(data)  # a device or a pipe
             return
-        if _is_guarded.get():
+        if is_guarded.get():
             check_target(target)
         with open(part, "xb") as file:
             file.write(data)
@@ -160,16 +161,6 @@ def check_target(path: str | Path, *, inputs: Iterable[str | Path] = (), force: 
     if not (force or not target.is_file() or is_written_by_plainly(target)):
         why = "was not written by plainly, or was changed since"
         raise BadInput(f"{path} exists and {why}. Name another file, or pass force=True.")
-
-
-@contextlib.contextmanager
-def guard_files() -> Iterator[None]:
-    """In this context, refuse to overwrite files that plainly did not write."""
-    before = _is_guarded.set(True)
-    try:
-        yield
-    finally:
-        _is_guarded.reset(before)
 
 
 def record_written(path: str | Path) -> None:

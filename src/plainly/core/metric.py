@@ -87,6 +87,10 @@ class Metric(ABC):
         """Return the same metric for texts in another language; it must have the parameter ``language``."""
         return dataclasses.replace(self, language=code)  # type: ignore[type-var]
 
+    def explain_items(self, evalset: EvalSet, outputs: Sequence[str]) -> list[str]:
+        """Return for each item, in a line, what its score is made of; empty where the metric does not say."""
+        return []
+
     def count_long_items(self, totals: Floats) -> int:
         """Return how many items were longer than the model's window and were read in pieces."""
         return 0

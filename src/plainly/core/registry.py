@@ -74,7 +74,7 @@ def names() -> tuple[str, ...]:
 
 def metric_class(name: str) -> type[Metric]:
     """Return the class behind a name, with the declarations that a class of a plug-in may leave out."""
-    cls = _load(name)
+    cls: type[Any] = pkgutil.resolve_name(METRICS[name]) if name in METRICS else _load_plugin(name)
     if issubclass(cls, Metric):
         return cls
     return type(cls.__name__, (cls, Metric), {"__doc__": cls.__doc__, "__module__": cls.__module__})
@@ -96,11 +96,8 @@ def describe_operation(label: str) -> str:
     return f"{label} ({pkgutil.resolve_name('plainly.typology.vocabulary:operation')(label).title})"
 
 
-def _load(name: str) -> type[Any]:
-    """Return the class behind a name; its module is imported only now."""
-    if name in METRICS:
-        cls: type[Any] = pkgutil.resolve_name(METRICS[name])
-        return cls
+def _load_plugin(name: str) -> type[Any]:
+    """Return the class of a metric that an installed package provides."""
     target = _plugins().get(name)
     if target is None:
         raise UnknownName("metric", name, names(), see="plainly metrics")
@@ -145,7 +142,7 @@ def metric(spec: str | Metric | object) -> Metric:
     name, arguments, headline = match[1], match[2], match[3]
     if headline is None and "." in name.rstrip(".") and name not in names():
         name, _, headline = name.rpartition(".")
-    cls = _load(name)
+    cls: type[Any] = pkgutil.resolve_name(METRICS[name]) if name in METRICS else _load_plugin(name)
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
     hints = typing.get_type_hints(cls)
     values: dict[str, Any] = {}

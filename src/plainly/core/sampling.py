@@ -7,17 +7,21 @@ from typing import Literal, get_args
 
 from plainly.core.errors import BadInput, check_choice, check_count
 
-Method = Literal["percentile", "bca"]
+Method = Literal["expanded", "percentile", "bca"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Confidence level, number of bootstrap draws, kind of interval, and the seed."""
+    """Confidence level, number of bootstrap draws, kind of interval, and the seed.
+
+    An "expanded" interval is a percentile interval that few items or groups make wider, so that it covers as often as
+    it says; "percentile" is what other tools print; "bca" also corrects for bias and skewness, and is expanded too.
+    """
 
     level: float = 0.95
     resamples: int = 1000
-    method: Method = "percentile"
+    method: Method = "expanded"
     seed: int = 12345
 
     def __post_init__(self) -> None:

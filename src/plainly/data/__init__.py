@@ -127,11 +127,11 @@ def published_references(evalset: EvalSet) -> dict[str, int]:
 def demo() -> tuple[EvalSet, dict[str, tuple[str, ...]]]:
     """Return the small evaluation set that comes with plainly, and outputs of toy systems for it."""
     rows = [json.loads(line) for line in _DEMO.read_text(encoding="utf-8").split("\n") if line]
-    evalset = EvalSet.of(
-        [row["source"] for row in rows],
-        references=[row["references"] for row in rows],
-        ids=[row["id"] for row in rows],
-        groups=[row["group"] for row in rows],
+    evalset = EvalSet(
+        ids=tuple(row["id"] for row in rows),
+        sources=tuple(row["source"] for row in rows),
+        references=tuple(tuple(row["references"]) for row in rows),
+        groups=tuple(row["group"] for row in rows),
         name="demo",
         language="en",
     )

@@ -18,9 +18,10 @@ from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.factcheck.pairs import LEAST, MODEL, Facts, PairCheck, count_rows
 from plainly.factcheck.reading import EFFECTS, HARMS, FactFinding
+from plainly.factcheck.signals import LANGUAGES
 from plainly.io.columns import Columns
 from plainly.io.evalsets import Incomplete
-from plainly.io.texts import Outputs, read_texts
+from plainly.io.texts import Outputs, TextArguments
 from plainly.io.units import Unit
 
 _PART = 1000  # pairs between two steps of the progress bar
@@ -110,7 +111,8 @@ class FactChecks(Result):
             rows.append((label(system), *([] if is_complete else [f"{len(pairs):,}"]), *numbers))
         names = ("faithful %", "risk", "changed", "flipped", "added", "lost %")
         header = ("system", *([] if is_complete else ["items"]), *names)
-        return Table(header, tuple(rows), caption="Facts, for 100 outputs")
+        caption = "Facts, for 100 outputs (changed, flipped, added: expected numbers, by confidence)"
+        return Table(header, tuple(rows), caption=caption)
 
     def tables(self) -> list[Table]:
         harmful = [listed for listed in self.list_findings() if listed[-1].effect in HARMS]
@@ -133,11 +135,11 @@ class FactChecks(Result):
         if harmful > MAX_ROWS:
             notes.append(Note(f"The first {MAX_ROWS} of {harmful:,} findings are shown; --json and --csv have all."))
         for system, pairs in self.by_system.items():
-            ids = tuple(self.evalset.ids[item] for item, pair in pairs.items() if not pair.english)
+            ids = tuple(self.evalset.ids[item] for item, pair in pairs.items() if pair.language not in LANGUAGES)
             if ids:
                 message = (
-                    f"{label(system)}: {count_noun(len(ids), 'pair')} not in English. Only numbers, dates and names "
-                    "were compared there, not negations, relations and statements."
+                    f"{label(system)}: {count_noun(len(ids), 'pair')} not in English or German. Only numbers, dates "
+                    "and names were compared there, not negations, relations and statements."
                 )
                 notes.append(Note(message, kind="warning", code="facts-not-english", where=label(system), ids=ids[:20]))
         return [*self.remarks, *notes]
@@ -172,24 +174,13 @@ def facts(
     words are names. ``least`` is the confidence from which a finding is listed, at least 0.2; rates count all findings.
     The ``model`` reads source and output together and adds to the risk; ``model=None`` uses rules alone.
     """
-    inputs = read_texts(
-        data,
-        sources=sources,
-        outputs=outputs,
-        references=references,
-        evalset=evalset,
-        ids=ids,
-        groups=groups,
-        columns=columns,
-        language=language,
-        incomplete=incomplete,
-        unit=unit,
-    )
+    inputs = TextArguments(
+        sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit
+    ).read(data)
     if not inputs.evalset.has_sources:
         raise BadInput("Facts are compared with the sources, but there are none. Pass sources=.")
     check_number("least", least, LEAST, 1)
     metric = Facts(ignore if isinstance(ignore, str) else "|".join(ignore), parser, model)
-    inputs.evalset.check(inputs.outputs)
     # By item, so that the outputs of a source are checked together and it is read once.
     pairs = [
         (system, item)

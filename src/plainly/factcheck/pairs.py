@@ -12,24 +12,47 @@ import numpy as np
 from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Needs, ratio
+from plainly.factcheck.comparing import check_values
 from plainly.factcheck.proper_names import check_names
-from plainly.factcheck.quantities import check_amounts
-from plainly.factcheck.reading import HARMS, FactFinding, MatchedPair, match_pairs
+from plainly.factcheck.reading import (
+    CERTAIN,
+    HARMS,
+    OUTCOMES,
+    SURE,
+    FactFinding,
+    MatchedPair,
+    Outcome,
+    Spans,
+    match_pairs,
+    measured_precision,
+)
 from plainly.factcheck.reversals import check_modality, check_opposites, check_polarity, check_roles, check_sides
-from plainly.factcheck.statements import check_added, check_lost, measure_novelty
+from plainly.factcheck.roles import check_exchanges, check_swaps
+from plainly.factcheck.signals import check_signals, deny_alike
+from plainly.factcheck.statements import check_added, check_lost, check_sentences, measure_novelty
 from plainly.learned import encoder
 
 Check = Callable[[MatchedPair], Iterator[FactFinding]]
-LANGUAGE_FREE: tuple[Check, ...] = (check_amounts, check_names)
+REWORDED: tuple[Check, ...] = (check_signals, check_exchanges, check_swaps, check_sentences)
 ENGLISH: tuple[Check, ...] = (
-    *LANGUAGE_FREE, check_polarity, check_modality, check_opposites, check_sides, check_roles, check_added, check_lost
+    check_names, check_polarity, check_modality, check_opposites, check_sides, check_roles, check_added
 )  # fmt: skip
+CHECKS: dict[str, tuple[Check, ...]] = {"en": (*ENGLISH, *REWORDED, check_lost), "de": (*REWORDED, check_lost)}
+_WHOLE = 0.8  # the share of the source's content words from which an addition is made to a source that is whole
+_DENIED = frozenset(f"{name}{manner}" for name in ("new negation", "negation lost") for manner in ("", ", close")) | {
+    f"{strength} polarity flipped" for strength in ("strong", "fair", "weak")
+}
+_STRENGTHS = ((0.8, "strong"), (0.6, "fair"), (0.0, "weak"))
 LEAST = 0.2  # the confidence from which a finding counts at all
 _CHUNK = 1000
 MODEL = encoder.JUDGE
-_HEAD = "fact"
-_NEUTRAL = 0.15  # the model's probability for most references of ASSET's validation set; counts as no risk
-_MODEL_WEIGHT = 0.5  # the share of the model's probability that counts
+_HEADS = ("fact", "meaning")
+# The risk of an English pair as a logistic function of the model's two readings, the share of new words (up to
+# _MOST_NEW, since bold rewording has more), the ratio of lengths, because the reading of meaning falls with what is
+# left out, and the surest finding. The proportions were chosen; scale and constant were fitted to the half "tuning"
+# of bench/letters.jsonl and to ratings of meaning of 209 outputs of 2022 (LENS).
+_WEIGHTS = {"fact": 0.526, "meaning": -0.790, "new": 0.744, "ratio": 0.272, "surest": 0.183}
+_CONSTANT, _MOST_NEW = -1.682, 0.4
 _MAX_DOUBT, _DOUBT_AT_NONE, _DOUBT_BY_SHARE = 0.5, 3.71, 12.6
 
 
@@ -39,14 +62,36 @@ class PairCheck:
 
     findings: tuple[FactFinding, ...]
     risk: float
-    english: bool = True
+    language: str = "en"
     source_words: int = 1
     output_words: int = 1
+    new: float = 0.0  # the share of new words
+    surest: float = 0.0  # the confidence of the surest finding that harms
+
+    def combine(self, fact: float, meaning: float) -> "PairCheck":
+        """Return the check with the risk that follows from findings and from the model's two readings, 0 to 1."""
+        if math.isnan(fact) or not self.output_words or not self.source_words:  # an empty text
+            return self
+        values = {
+            "fact": fact,
+            "meaning": meaning,
+            "new": min(self.new, _MOST_NEW),
+            "ratio": math.log(min(max(self.output_words / self.source_words, 0.1), 5.0)),
+            "surest": self.surest,
+        }
+        risk = 1 / (1 + math.exp(-_CONSTANT - sum(_WEIGHTS[name] * value for name, value in values.items())))
+        return replace(self, risk=max(risk, SURE) if self.surest >= CERTAIN else risk)
 
     @property
     def faithful(self) -> bool:
         """Whether no fact was changed, flipped or added; an output without words is not faithful."""
         return self.output_words > 0 and not any(finding.harms for finding in self.findings)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The strictest outcome of the findings; an output without words is blocked."""
+        outcomes = {finding.outcome for finding in self.findings} or {"pass"}
+        return "block" if not self.output_words else min(outcomes, key=OUTCOMES.index)
 
     def expect(self, effect: str) -> float:
         """Return the expected number of findings with an effect, by their confidence; for losses, their weight."""
@@ -59,17 +104,35 @@ def _check_pair(pair: MatchedPair, pattern: re.Pattern[str] | None) -> PairCheck
     sizes = pair.source.word_count, pair.output.word_count
     if sizes[0] and not sizes[1]:
         whole_source = pair.finding("lost", "claim", 1.0, range(len(pair.source)), [])
-        return PairCheck((whole_source,), 1.0, pair.english, *sizes)
-    checks = ENGLISH if pair.english else LANGUAGE_FREE
-    findings = _drop_repeats([finding for check in checks for finding in check(pair) if finding.sure >= LEAST])
+        return PairCheck((whole_source,), 1.0, pair.language, *sizes)
+    findings = _drop_repeats([finding for finding in find_all(pair) if finding.sure >= LEAST])
     if pattern is not None:
         texts = ([finding.source_words, finding.output_words] for finding in findings)
         is_ignored = [any(words and pattern.fullmatch(words.strip()) for words in both) for both in texts]
         findings = [finding for finding, ignored in zip(findings, is_ignored, strict=True) if not ignored]
-    doubt = estimate_doubt(measure_novelty(pair)) if pair.english else 0.0
-    # The risk by rules alone: that at least one of their findings is right.
-    risk = 1 - math.prod(1 - finding.sure for finding in findings if finding.effect in HARMS)
-    return PairCheck(tuple(findings), 1 - (1 - risk) * (1 - doubt), pair.english, *sizes)
+    # By rules alone: the surest finding, or new words. A long text does not make its findings surer.
+    new = measure_novelty(pair) if pair.language == "en" else 0.0
+    surest = max((finding.sure for finding in findings if finding.effect in HARMS), default=0.0)
+    risk = 1 - (1 - surest) * (1 - estimate_doubt(new)) if pair.language == "en" else surest
+    return PairCheck(tuple(findings), risk, pair.language, *sizes, new=new, surest=surest)
+
+
+def find_all(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Yield what every check finds, with the precision that was measured for its situation as its confidence."""
+    yield from check_values(pair)
+    for check in CHECKS.get(pair.language, (check_names,)):
+        for finding in check(pair):
+            if check in ENGLISH and finding.effect in HARMS:
+                if finding.sure < LEAST:
+                    continue
+                strength = next(name for least, name in _STRENGTHS if finding.sure >= least)
+                beside = " to a whole" if finding.effect == "added" and pair.kept_share >= _WHOLE else ""
+                situation = f"{strength} {finding.kind} {finding.effect}{beside}"
+                sure = measured_precision(situation, pair.rewording)
+                finding = replace(finding, situation=situation, sure=sure)
+            is_one_sided = finding.kind == "polarity" and finding.situation in _DENIED and deny_alike(pair)
+            if not is_one_sided:
+                yield finding
 
 
 def estimate_doubt(new_words: float) -> float:
@@ -81,11 +144,29 @@ def estimate_doubt(new_words: float) -> float:
     return _MAX_DOUBT / (1 + math.exp(_DOUBT_AT_NONE - _DOUBT_BY_SHARE * new_words))
 
 
+def _keep_surest(findings: Sequence[FactFinding]) -> list[FactFinding]:
+    """Leave out statements that a surer finding about the same words of the source or the output explains."""
+    surest: list[FactFinding] = []
+    for finding in sorted(dict.fromkeys(findings), key=lambda finding: -finding.sure):
+        is_repeated = finding.effect == "flipped" and any(
+            other.effect == "flipped"
+            and (_overlap(finding.source, other.source) or _overlap(finding.output, other.output))
+            for other in surest
+        )
+        if not is_repeated:
+            surest.append(finding)
+    return surest
+
+
+def _overlap(spans: Spans, others: Spans) -> bool:
+    return any(start < b and a < end for start, end in spans for a, b in others)
+
+
 def _drop_repeats(findings: Sequence[FactFinding]) -> list[FactFinding]:
     """Sort findings by output position; halve a claim's confidence for each new name or number that explains it."""
     precise = [span for finding in findings if finding.harms and finding.kind != "claim" for span in finding.output]
     remaining = []
-    for finding in dict.fromkeys(findings):
+    for finding in _keep_surest(findings):
         if finding.kind == "claim" and finding.effect == "added":
             inside = sum(1 for start, end in precise for a, b in finding.output if a <= start and end <= b)
             finding = replace(finding, sure=finding.sure * 0.5**inside)
@@ -121,6 +202,7 @@ class Facts(Metric):
     ignore: str = ""
     parser: str = ""
     model: str | None = MODEL
+    language: str = ""
 
     name: ClassVar[str] = "facts"
     needs: ClassVar[Needs] = frozenset({"source"})
@@ -144,26 +226,24 @@ class Facts(Metric):
         results: dict[tuple[str, str], PairCheck] = {}
         for start in range(0, len(pairs), _CHUNK):
             new = [pair for pair in dict.fromkeys(pairs[start : start + _CHUNK]) if pair not in results]
-            matches = match_pairs([source for source, _ in new], [output for _, output in new], self.parser)
+            matches = match_pairs(
+                [source for source, _ in new], [output for _, output in new], self.parser, self.language
+            )
             results |= {pair: _check_pair(match, pattern) for pair, match in zip(new, matches, strict=True)}
         checks = [results[pair] for pair in pairs]
         if self.model is None:
             return checks
-        # The model's probability that a fact differs adds to the risk, in English only. It locates no words, so it
-        # makes no findings. One in six ASSET references gets one half or more, and most of these are right, so only a
-        # part counts.
         judge = encoder.load(self.model)
-        if _HEAD not in judge.heads:
+        if lacking := [head for head in _HEADS if head not in judge.heads]:
             raise BadInput(
-                f"{self.model} has no head {_HEAD!r}. Leave out model=, or pass model=none to use rules alone."
+                f"{self.model} has no head {lacking[0]!r}. Leave out model=, or pass model=none to use rules alone."
             )
-        values = judge.readings(pairs).values[:, judge.heads.index(_HEAD)]
-        # NaN is a pair with an empty text.
-        risks = np.clip((np.nan_to_num(values, nan=0.0) - _NEUTRAL) / (1 - _NEUTRAL), 0.0, 1.0)
-        return [
-            replace(pair, risk=1 - (1 - pair.risk) * (1 - _MODEL_WEIGHT * float(risk))) if pair.english else pair
-            for pair, risk in zip(checks, risks, strict=True)
-        ]
+        # The model reads English only. It locates no words, so it makes no findings.
+        english = [at for at, check in enumerate(checks) if check.language == "en"]
+        values = judge.readings([pairs[at] for at in english]).values[:, [judge.heads.index(head) for head in _HEADS]]
+        for at, (fact, meaning) in zip(english, values.tolist(), strict=True):
+            checks[at] = checks[at].combine(fact, meaning)
+        return checks
 
     def score(self, totals: Floats) -> Floats:
         shares = ratio(totals[..., :6], totals[..., 6:])

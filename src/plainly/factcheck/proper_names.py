@@ -13,7 +13,6 @@ from functools import cache, lru_cache
 from rapidfuzz.distance import Prefix
 from rapidfuzz.fuzz import ratio
 
-from plainly.factcheck.quantities import quantities
 from plainly.factcheck.reading import (
     CACHE_SIZE,
     FactFinding,
@@ -24,6 +23,7 @@ from plainly.factcheck.reading import (
     opening_words,
     vocabulary,
 )
+from plainly.factcheck.values import read_values
 from plainly.text.lexicon import KIND, NAME_PARTICLES, kind
 from plainly.text.word_alignment import runs
 
@@ -82,7 +82,7 @@ def _check_new_name(
     if candidates:
         is_inside = any(at not in pair.output.firsts for at in run)
         is_plain = all(pair.source.lower[at] in opening_words() for at in candidates[0])
-        sure = max(sure, 0.45 if is_plain and sure < 0.5 else 0.6) if is_inside and pair.english else sure
+        sure = max(sure, 0.45 if is_plain and sure < 0.5 else 0.6) if is_inside and pair.language == "en" else sure
         yield pair.finding("changed", "name", min(sure + 0.05, 0.97), candidates[0], run)
         if candidates[0] in missing:
             missing.remove(candidates[0])
@@ -105,7 +105,7 @@ def _estimate_confidence(pair: MatchedPair, at: int) -> float:
     is_common = lower in common_words() or output.stems[at] in common_words() or lower in _PLAIN
     if pair.tags is not None:
         return 0.5 if is_common else 0.9
-    if not pair.english:
+    if pair.language != "en":
         return 0.6 if at not in output.firsts else 0.3
     if at in output.firsts:
         return 0.1 if is_common or lower in opening_words() else 0.65
@@ -115,8 +115,8 @@ def _estimate_confidence(pair: MatchedPair, at: int) -> float:
 @lru_cache(maxsize=CACHE_SIZE)
 def _name_words(reading: ReadText) -> tuple[int, ...]:
     """Return the positions of words that are names or parts of names."""
-    # Dates and other quantities have their own check.
-    in_quantities = {at for quantity in quantities(reading.text) for at in reading.words_between(quantity.span)}
+    # Dates and other values have their own check.
+    in_values = {at for value in read_values(reading.text) for at in reading.words_between(value.span)}
     words = []
     for at, token in enumerate(reading.tokens):
         if not token[0].isupper() or reading.kinds[at] in _NEVER or not any(map(str.isalpha, token)):
@@ -126,7 +126,7 @@ def _name_words(reading: ReadText) -> tuple[int, ...]:
             is_followed = at + 1 < len(reading) and reading.tokens[at + 1][0].isupper() and lower not in _PLAIN
             if not is_followed or reading.kinds[at + 1] in _NEVER:
                 continue
-        if not lower.startswith("i'") and lower != "i" and at not in in_quantities:
+        if not lower.startswith("i'") and lower != "i" and at not in in_values:
             words.append(at)
     return tuple(words)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from plainly.core.files import read_shipped
 from plainly.text.languages.detection import detect
-from plainly.text.lexicon import CONTENT, KIND, Words, kind, split_chunk, stem
+from plainly.text.lexicon import CONTENT, KIND, Words, kind, kind_german, split_chunk, stem, stem_german
 from plainly.text.parse import DEFAULT_MODEL, Parser, code
 from plainly.text.word_alignment import align, pieces, runs
 
@@ -23,7 +23,20 @@ Spans = tuple[Span, ...]
 Effect = Literal["changed", "flipped", "added", "lost", "harmless"]
 EFFECTS: tuple[Effect, ...] = ("changed", "flipped", "added", "lost", "harmless")
 HARMS: tuple[Effect, ...] = ("changed", "flipped", "added")
+Rewording = Literal["close", "bold"]
+Outcome = Literal["block", "review", "pass"]
+OUTCOMES: tuple[Outcome, ...] = ("block", "review", "pass")  # the strictest first
+VALUES = (
+    "amount", "percent", "quantity", "number", "period", "date", "time",
+    "reference", "phone", "email", "url", "address",
+)  # fmt: skip
+# Findings by kind on pairs that no rule was tuned on: how many are right. Measured by bench/facts.py.
+PRECISION: dict[str, dict[str, float]] = read_shipped(__file__, "precision.toml")
+PRECISE = 0.95  # the share of right findings from which a kind blocks an output; others ask for review
+BLOCKING = frozenset(kind for kind, row in PRECISION.items() if row["right"] >= PRECISE * row["n"] > 0)
+CERTAIN = 0.95  # the confidence of a finding that needs no review
 SURE = 0.5  # the confidence from which a finding is probable; an output with one that harms is not faithful
+REVIEW = 0.41  # the confidence from which a finding asks for review
 
 # The sentence for a finding, by its effect, or by its effect and kind.
 _MESSAGES = {
@@ -33,6 +46,8 @@ _MESSAGES = {
     "flipped cause": "Cause and effect were swapped: “{source}” became “{output}”.",
     "flipped comparison": "The comparison was reversed: “{source}” became “{output}”.",
     "flipped order": "The order or direction was reversed: “{source}” became “{output}”.",
+    "flipped quantifier": "It holds for more, fewer or others: “{source}” became “{output}”.",
+    "flipped condition": "The condition changed: “{source}” became “{output}”.",
     "flipped roles": "Subject and object were swapped: “{source}” became “{output}”.",
     "added": "The {kind} “{output}” is not in the source.",
     "added claim": "The source does not say “{output}”.",
@@ -50,8 +65,17 @@ _MESSAGES = {
     "harmless explanation": "An explanation, not a new fact: “{output}”.",
 }
 
+_KIND_NAMES = {
+    "percent": "percentage", "phone": "phone number", "email": "e-mail address", "url": "web address",
+}  # fmt: skip
+
+_CLOSE = 0.6  # the share of the content words of either text that the other has, from which rewording is close
+_LONG, _CLOSE_LONG = 40, 0.75  # content words of a long text, and the same share there
 CACHE_SIZE = 1024  # texts for which results are cached that several checks need
 _LOWER_WORDS = Path(__file__).with_name("lower_words.txt")
+_GERMAN = re.compile(
+    "der|die|das|ein|eine|ist|sind|nicht|und|sie|ihr|ihre|mit|für|auf|zu|wir|bitte|wird|dem|den|.*[äöüß].*"
+)
 _STOP, _COMMA, _BRACKET, _QUOTE = (KIND[name] for name in ("stop", "comma", "bracket", "quote"))
 _MARKS = frozenset(KIND[name] for name in ("stop", "comma", "bracket", "quote", "punctuation", "possessive"))
 
@@ -60,6 +84,37 @@ _MARKS = frozenset(KIND[name] for name in ("stop", "comma", "bracket", "quote", 
 def vocabulary() -> dict[str, Any]:
     """Read the word lists in words.toml."""
     return read_shipped(__file__, "words.toml")
+
+
+@cache
+def _precisions() -> dict[str, dict[str, list[int]]]:
+    return read_shipped(__file__, "situations.toml")
+
+
+def _is_one_sided(situation: str) -> bool:
+    """Return whether only one text has the words in question: something is new or lost there."""
+    return situation.endswith(("lost", "lost, close")) or "added" in situation or situation.startswith(_NEW)
+
+
+_NEW = ("new ", "strong polarity", "fair polarity", "weak polarity")
+_PRIOR = 5  # findings of all situations alike that count with those of a situation
+
+
+@cache
+def _mean_precision(rewording: Rewording, one_sided: bool) -> float:
+    counts = [count for name, count in _precisions()[rewording].items() if _is_one_sided(name) == one_sided]
+    return sum(right for right, _ in counts) / max(1, sum(total for _, total in counts))
+
+
+@cache
+def measured_precision(situation: str, rewording: Rewording) -> float:
+    """Return the share of findings in a situation that were right where it was measured; see ``situations.toml``.
+
+    Rare situations borrow from all that are alike, so that one lucky find does not make a rule sure.
+    """
+    right, total = _precisions()[rewording].get(situation, [0, 0])
+    mean = _mean_precision(rewording, _is_one_sided(situation))
+    return (right + _PRIOR * mean) / (total + _PRIOR)
 
 
 @cache
@@ -97,8 +152,10 @@ _AFTER_COMMA = cue_words("after_comma")
 
 
 @lru_cache(maxsize=100_000)
-def _describe_token(token: str) -> tuple[str, str, int]:
+def _describe_token(token: str, language: str) -> tuple[str, str, int]:
     lower = token.lower().replace("’", "'")
+    if language == "de":
+        return lower, stem_german(lower), kind_german(token, lower)
     return lower, stem(lower), kind(token, lower)
 
 
@@ -112,9 +169,10 @@ class ReadText:
     lower: tuple[str, ...]
     stems: tuple[str, ...]
     kinds: tuple[int, ...]
+    language: str = "en"
 
     @classmethod
-    def of(cls, text: str) -> "ReadText":
+    def of(cls, text: str, language: str = "en") -> "ReadText":
         tokens, spans = [], []
         for chunk in re.finditer(r"\S+", text):
             at = chunk.start()
@@ -125,8 +183,10 @@ class ReadText:
         if tokens and len(tokens[-1]) > 1 and tokens[-1].endswith(".") and tokens[-1].count(".") == 1:
             start, end = spans[-1]
             tokens[-1:], spans[-1:] = [tokens[-1][:-1], "."], [(start, end - 1), (end - 1, end)]
-        lower, stems, kinds = zip(*map(_describe_token, tokens), strict=True) if tokens else ((), (), ())
-        return cls(text, tuple(tokens), tuple(spans), lower, stems, kinds)
+        lower, stems, kinds = ((), (), ())
+        if tokens:
+            lower, stems, kinds = zip(*(_describe_token(token, language) for token in tokens), strict=True)
+        return cls(text, tuple(tokens), tuple(spans), lower, stems, kinds, language)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -190,12 +250,7 @@ class ReadText:
 
     @cached_property
     def stem_bag(self) -> frozenset[str]:
-        return frozenset((*self.stems, *(stem(word) for word in self.bag)))
-
-    @cached_property
-    def is_english(self) -> bool:
-        """Whether the text is in English, as far as can be detected."""
-        return detect(self.text) in ("en", None)
+        return frozenset((*self.stems, *map(stem_german if self.language == "de" else stem, self.bag)))
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
@@ -229,13 +284,17 @@ class FactFinding:
     output_words: str
     sure: float
     weight: float = 1.0  # for losses: the share of the source's content
+    situation: str = ""  # what the rule saw, by which the confidence was measured
 
     @property
     def message(self) -> str:
         """One sentence in plain English."""
-        is_new_negation = self.effect == "flipped" and not self.source_words
-        key = "added negation" if is_new_negation else f"{self.effect} {self.kind}"
-        kind = "amount" if self.kind == "quantity" else self.kind
+        key = f"{self.effect} {self.kind}"
+        if self.effect == "flipped" and not self.source_words:
+            key = "added negation" if self.kind == "polarity" else "added claim"
+        elif self.effect == "flipped" and not self.output_words:
+            key = "lost"
+        kind = _KIND_NAMES.get(self.kind, self.kind)
         text = _MESSAGES.get(key) or _MESSAGES[self.effect]
         return text.format(kind=kind, source=self.source_words, output=self.output_words)
 
@@ -244,10 +303,22 @@ class FactFinding:
         """Whether a fact was probably changed, flipped or added."""
         return self.effect in HARMS and self.sure >= SURE
 
+    @property
+    def outcome(self) -> Outcome:
+        """What follows for the output: a harmful finding blocks it if its kind is reliable, or asks for review.
+
+        So does a condition that is lost. Other losses pass, since simplifying leaves out.
+        """
+        if self.harms and self.kind in BLOCKING and self.sure >= CERTAIN:
+            return "block"
+        counts = self.effect in HARMS or (self.effect == "lost" and self.kind == "condition")
+        return "review" if counts and self.sure >= REVIEW else "pass"
+
     def json(self) -> dict[str, Any]:
         return {
             "effect": self.effect,
             "kind": self.kind,
+            "outcome": self.outcome,
             "sure": round(self.sure, 3),
             "source": {"words": self.source_words, "spans": [list(span) for span in self.source]},
             "output": {"words": self.output_words, "spans": [list(span) for span in self.output]},
@@ -265,40 +336,91 @@ class MatchedPair:
     forward: Sequence[int]
     backward: Sequence[int]
     gaps: tuple[list[int], list[int]]  # for each word of both texts, the number of the gap between words kept in order
-    english: bool
+    language: str  # the code of the language of both texts; "" if they are in two languages
     tags: tuple[list[bool], list[bool]] | None  # whether each word is a name, if a parser decides
+
+    @cached_property
+    def kept_share(self) -> float:
+        """The share of the source's content words that the output has."""
+        count = sum(self.source.stems[at] in self.output.stem_bag for at in self.source.content)
+        return count / len(self.source.content) if self.source.content else 1.0
+
+    @cached_property
+    def rewording(self) -> Rewording:
+        """Whether the output keeps most of the source's wording ("close") or has its own ("bold")."""
+        # Long texts share words by chance.
+        least = _CLOSE if len(self.source.content) <= _LONG else _CLOSE_LONG
+        return "close" if max(self.kept_share, self.reverse.kept_share) >= least else "bold"
 
     @cached_property
     def reverse(self) -> "MatchedPair":
         """The same pair with source and output exchanged."""
         links, tags = (self.backward, self.forward), self.tags and self.tags[::-1]
-        return MatchedPair(self.output, self.source, *links, self.gaps[::-1], self.english, tags)
+        return MatchedPair(self.output, self.source, *links, self.gaps[::-1], self.language, tags)
 
     def finding(
-        self, effect: Effect, kind: str, sure: float, source: Iterable[int], output: Iterable[int], weight: float = 1.0
+        self,
+        effect: Effect,
+        kind: str,
+        sure: float | str,
+        source: Iterable[int],
+        output: Iterable[int],
+        weight: float = 1.0,
     ) -> FactFinding:
-        """Return a finding at some words of both texts."""
+        """Return a finding at some words of both texts; see ``span_finding``."""
         spans = self.source.join_spans(source), self.output.join_spans(output)
         return self.span_finding(effect, kind, sure, *spans, weight)
 
     def span_finding(
-        self, effect: Effect, kind: str, sure: float, source: Spans, output: Spans, weight: float = 1.0
+        self,
+        effect: Effect,
+        kind: str,
+        sure: float | str,
+        source: Spans,
+        output: Spans,
+        weight: float = 1.0,
     ) -> FactFinding:
-        """Return a finding at some spans of both texts."""
+        """Return a finding at some spans of both texts; ``sure`` is its confidence or the situation it was found in."""
+        situation, sure = (sure, measured_precision(sure, self.rewording)) if isinstance(sure, str) else ("", sure)
         words = self.source.join_texts(source), self.output.join_texts(output)
-        return FactFinding(effect, kind, source, output, *words, sure, weight)
+        return FactFinding(effect, kind, source, output, *words, sure, weight, situation)
 
 
-def match_pairs(sources: Sequence[str], outputs: Sequence[str], parser: str = "") -> Iterator[MatchedPair]:
-    """Yield aligned pairs of texts. A ``parser`` decides which words are names."""
-    readings = {text: ReadText.of(text) for text in dict.fromkeys((*sources, *outputs))}
-    flags: dict[str, list[bool]] = {}
+@lru_cache(maxsize=CACHE_SIZE)
+def detect_pair(source: str, output: str) -> str:
+    """Return the code of the language of two texts, "en" where nothing speaks against it, or "" where they differ.
+
+    >>> detect_pair("Das Betreten ist untersagt.", "Gehen Sie nicht hinein."), detect_pair("It rained.", "Rain.")
+    ('de', 'en')
+    """
+    codes = {code for code in (detect(source), detect(output)) if code is not None}
+    if not codes and (whole := detect(f"{source} {output}")):
+        codes = {whole}
+    if not codes:
+        words = re.findall(r"[^\W\d_]+", f"{source} {output}".lower())
+        german = sum(_GERMAN.fullmatch(word) is not None for word in words)
+        return "de" if german > 1 and german >= len(words) / 8 else "en"
+    return codes.pop() if len(codes) == 1 else ""
+
+
+def match_pairs(
+    sources: Sequence[str], outputs: Sequence[str], parser: str = "", language: str = ""
+) -> Iterator[MatchedPair]:
+    """Yield aligned pairs of texts. A ``parser`` decides which words are names; the language is detected by default."""
+    texts = list(zip(sources, outputs, strict=True))
+    codes = [language or detect_pair(*pair) for pair in texts]
+    readings = {(text, own): ReadText.of(text, own) for pair, own in zip(texts, codes, strict=True) for text in pair}
+    flags: dict[ReadText, list[bool]] = {}
     if parser:
         names = {code("NNP"), code("NNPS")}
         parses = _load_parser(parser).parse([reading.tokens for reading in readings.values()])
-        flags = {text: [tag in names for tag in parse.tags] for text, parse in zip(readings, parses, strict=True)}
-    pairs = [(readings[source], readings[output]) for source, output in zip(sources, outputs, strict=True)]
-    for (source, output), (forward, backward) in zip(pairs, _align_pairs(pairs), strict=True):
+        flags = {
+            reading: [tag in names for tag in parse.tags]
+            for reading, parse in zip(readings.values(), parses, strict=True)
+        }
+    pairs = [(readings[pair[0], own], readings[pair[1], own]) for pair, own in zip(texts, codes, strict=True)]
+    for number, (forward, backward) in enumerate(_align_pairs(pairs)):
+        source, output = pairs[number]
         gaps = [0] * len(source), [0] * len(output)
         last = -1
         for at, place in enumerate(forward):
@@ -306,9 +428,8 @@ def match_pairs(sources: Sequence[str], outputs: Sequence[str], parser: str = ""
                 gaps[0][at] = gaps[1][place] = 1
                 last = place
         counts = list(accumulate(gaps[0])), list(accumulate(gaps[1]))
-        tags = (flags[source.text], flags[output.text]) if flags else None
-        is_english = source.is_english and output.is_english
-        yield MatchedPair(source, output, forward, backward, counts, is_english, tags)
+        tags = (flags[source], flags[output]) if flags else None
+        yield MatchedPair(source, output, forward, backward, counts, codes[number], tags)
 
 
 Links = tuple[list[int], list[int]]
@@ -316,21 +437,23 @@ Links = tuple[list[int], list[int]]
 
 def _align_pairs(pairs: Sequence[tuple[ReadText, ReadText]]) -> list[Links]:
     """Return the counterparts of the words of each pair; long texts are aligned in pieces."""
-    words = Words()
+    links: list[Links] = [([-1] * len(source), [-1] * len(output)) for source, output in pairs]
     jobs = [
         (number, *piece)
         for number, (source, output) in enumerate(pairs)
         for piece in pieces(source.tokens, output.tokens, str(number + 1))
     ]
-    encoded = [[words.encode(pairs[job[0]][side].tokens[job[1 + side]]) for job in jobs] for side in (0, 1)]
-    links: list[Links] = [([-1] * len(source), [-1] * len(output)) for source, output in pairs]
-    for batch in align(encoded[0], encoded[1], words):
-        rows = batch.source.links.tolist(), batch.output.links.tolist()
-        for row, job in enumerate(batch.order.tolist()):
-            number, *spans = jobs[job]
-            for side, (own, other) in enumerate((spans, spans[::-1])):
-                part = rows[side][row][: own.stop - own.start]
-                links[number][side][own] = [link + other.start if link >= 0 else -1 for link in part]
+    for is_german in sorted({source.language == "de" for source, _ in pairs}):
+        words = Words("de" if is_german else "en")
+        own_jobs = [job for job in jobs if (pairs[job[0]][0].language == "de") == is_german]
+        encoded = [[words.encode(pairs[job[0]][side].tokens[job[1 + side]]) for job in own_jobs] for side in (0, 1)]
+        for batch in align(encoded[0], encoded[1], words):
+            rows = batch.source.links.tolist(), batch.output.links.tolist()
+            for row, job in enumerate(batch.order.tolist()):
+                number, *spans = own_jobs[job]
+                for side, (own, other) in enumerate((spans, spans[::-1])):
+                    part = rows[side][row][: own.stop - own.start]
+                    links[number][side][own] = [link + other.start if link >= 0 else -1 for link in part]
     return links
 
 

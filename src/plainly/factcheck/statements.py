@@ -4,11 +4,13 @@ A content word is supported if the other text has it or another of its root, or 
 same gap. The rest is weighted: names and numbers more, adverbs less, main clauses more than asides.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from plainly.factcheck.reading import FactFinding, MatchedPair, ReadText, common_words, cue_words
+from plainly.factcheck.signals import Unit, align_pair, have_common_part, place_units
 from plainly.text.lexicon import CONTENT, KIND
 
 _NAME, _NUMBER = KIND["name"], KIND["number"]
@@ -146,3 +148,70 @@ def _weigh_word(reading: ReadText, at: int) -> float:
     if reading.kinds[at] in (_NAME, _NUMBER):
         return 1.4
     return 0.4 if lower in _LIGHT else 1.0 if lower in common_words() else 1.2
+
+
+_EXPLAINING = {
+    "en": frozenset(["called", "call", "calls", "means", "known", "name", "word", "example"]),
+    "de": frozenset(["heißt", "heißen", "nennt", "nennen", "bedeutet", "beispiel", "bezeichnet", "wort", "also"]),
+}
+_DEFINITION = re.compile(r"\W*(?:\w+\W+){1,4}(?:is|are|was|ist|sind|war) (?:a|an|the|ein|eine|einer|der|die|das)\b")
+_LEAST_NEW = 2  # content words of a sentence, or of a clause, that the other text lacks
+_LEAST_KEPT = (0.2, 0.3)  # the share of the rest that is kept, for an added sentence and for a lost clause
+
+
+def check_sentences(pair: MatchedPair) -> Iterator[FactFinding]:
+    """Report sentences of the output and clauses of the source that the other text cannot account for.
+
+    Rewording replaces words, so that words of one side without a counterpart are expected where the other side has
+    such words too. A sentence is new if its part of the output has more of them than its part of the source.
+    """
+    alignment = align_pair(pair.source.text, pair.output.text, pair.language)
+    sides = [place_units(side, pair.language) for side in (alignment.source, alignment.output)]
+    stems = [_join(unit for units in side for unit in units) for side in sides]
+    new = [[_find_new(units, stems[1 - side]) for units in sides[side]] for side in (0, 1)]
+    links = [[set[int]() for _ in side] for side in sides]
+    for i, j in alignment.edges:
+        links[0][i].add(j)
+        links[1][j].add(i)
+    for j, units in enumerate(sides[1]):
+        text = alignment.output[j].text
+        words = {word.strip(".,:;!“”„").lower() for word in text.split()}
+        is_told = "?" in text or words & _EXPLAINING[pair.language] or _DEFINITION.match(text.lower())
+        if links[1][j] or is_told or len(new[1][j]) < _LEAST_NEW or len(_join(units)) > len(new[1][j]) + 1:
+            continue
+        around, across = _find_surroundings(j, links[1], links[0])
+        gone = len(set().union(*(new[0][i] for i in across)))
+        surplus = len(set().union(*(new[1][at] for at in around))) - gone
+        kept_share = 1 - gone / max(1, len(_join(unit for i in across for unit in sides[0][i])))
+        if surplus >= _LEAST_NEW and kept_share >= _LEAST_KEPT[0]:
+            span = (alignment.output[j].start, alignment.output[j].end)
+            situation = "last sentence added" if j == len(sides[1]) - 1 else "sentence added"
+            yield pair.span_finding("added", "claim", situation, (), (span,))
+    for i, units in enumerate(sides[0]):
+        for unit in units:
+            if len(unit.stems) < _LEAST_NEW or _find_new([unit], stems[1]) != unit.stems:
+                continue
+            around, across = _find_surroundings(i, links[0], links[1])
+            surplus = len(set().union(*(new[0][at] for at in around))) - len(set().union(*(new[1][j] for j in across)))
+            rest = [other for at in around for other in sides[0][at] if other is not unit]
+            kept_share = 1 - len(_find_new(rest, stems[1])) / max(1, len(_join(rest)))
+            if surplus >= -1 and kept_share >= _LEAST_KEPT[1] and rest:
+                is_last = i == len(sides[0]) - 1 and unit is units[-1]
+                situation = "last clause lost" if is_last else "clause lost"
+                yield pair.span_finding("lost", "condition", situation, ((unit.start, unit.end),), ())
+
+
+def _find_surroundings(at: int, own: Sequence[set[int]], other: Sequence[set[int]]) -> tuple[range, set[int]]:
+    """Return a sentence with its neighbours, and their counterparts with neighbours that have none."""
+    around = range(max(0, at - 1), min(len(own), at + 2))
+    across = {place for near in around for place in own[near]} or set(range(len(other)))
+    steps = {place + step for place in across for step in (-1, 1)}
+    return around, across | {place for place in steps if 0 <= place < len(other) and not other[place]}
+
+
+def _join(units: Iterable[Unit]) -> frozenset[str]:
+    return frozenset(stem for unit in units for stem in unit.stems)
+
+
+def _find_new(units: Iterable[Unit], others: frozenset[str]) -> set[str]:
+    return {stem for stem in _join(units) if not any(have_common_part(stem, other) for other in others)}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 from plainly.core.errors import BadInput
-from plainly.core.evalset import check_rows
+from plainly.core.evalset import check_values
 from plainly.core.formatting import count_noun, listed
 from plainly.io.tables import Sheet, table_format
 
@@ -131,7 +131,7 @@ def check_references(
     to correct it. With as many references as items the shape does not show the order, and the rows are compared with
     the sources, if there are any.
     """
-    rows = check_rows(references)
+    rows = check_values("references", references, "references")
     is_square = all(len(row) == n for row in rows)
     if len(rows) != n and rows and is_square:
         raise BadInput(

@@ -1,8 +1,8 @@
 """The texts that a caller passes, in any of their shapes, as one value: ``Texts``.
 
-Every public function reads its texts with ``read_texts``: lists and mappings of texts, an evaluation set, a data frame
-(pandas, polars), an Arrow table, a Hugging Face data set, a list of records or a mapping of columns. Frames may be wide
-(one column per system) or long (a column ``system``). The command line reads files with ``read_inputs``.
+Every public function reads its texts with ``TextArguments.read``: lists and mappings of texts, an evaluation set, a
+data frame (pandas, polars), an Arrow table, a Hugging Face data set, a list of records or a mapping of columns. Frames
+may be wide (one column per system) or long (a column ``system``). The command line reads files with ``read_inputs``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -52,6 +52,11 @@ class Texts:
 
     def __post_init__(self) -> None:
         for system, lines in self.outputs.items():
+            if len(lines) != len(self.evalset):
+                raise BadInput(
+                    f"{f'System {system!r}' if system else 'The system'} has {count_noun(len(lines), 'output')} for "
+                    f"{count_noun(len(self.evalset), 'item')}; give one for each item."
+                )
             if len(lines) and not find_present(lines).any():
                 raise BadInput(
                     f"{f'System {system!r}' if system else 'The system'} has no output for any of the "
@@ -89,50 +94,61 @@ class Texts:
         return replace(self, evalset=self.evalset[mask], outputs=outputs)
 
 
-def read_texts(
-    data: Any = None,
-    *,
-    sources: Sequence[str] | None = None,
-    outputs: Sequence[str] | Outputs | None = None,
-    references: Sequence[Sequence[str]] | None = None,
-    evalset: EvalSet | None = None,
-    ids: Sequence[Any] | None = None,
-    groups: Sequence[Any] | None = None,
-    columns: Columns | None = None,
-    language: str | None = None,
-    incomplete: Incomplete = "refuse",
-    unit: "Unit | None" = None,
-) -> Texts:
-    """Check what a caller passed and return it as ``Texts``; every public function that takes texts calls this.
+@dataclass(frozen=True)
+class TextArguments:
+    """The arguments that every public function on texts has beside ``data``, passed on as one value.
 
-    ``data`` is an evaluation set, a frame, or texts that were read before. One list of outputs without a name is the
-    system "". ``columns`` assigns roles to columns of a frame whose names do not show them: ``{"source": "complex"}``.
+    ``columns`` assigns roles to columns of a frame whose names do not show them: ``{"source": "complex"}``.
     ``language`` is a code ("de"), or "auto" to detect it. ``incomplete`` says what happens to items for which a system
     has no output (None in a list, or an id missing from a frame): an error, an empty output, or "skip", which scores
     the system on the items that it has. ``unit`` joins or divides the texts into documents, paragraphs or sentences.
     """
-    check_choice("incomplete", incomplete, get_args(Incomplete))
-    if columns is not None and not isinstance(columns, Mapping):
-        raise BadInput(f"columns= must be a mapping from roles to columns, not {type(columns).__name__}.")
-    if isinstance(data, EvalSet):
-        evalset, data = data, None
-    if data is not None and (sources is not None or references is not None):
-        raise BadInput("Pass either data that contains the texts, or sources= and references=, not both.")
-    if (ids is not None or groups is not None) and (data is not None or evalset is not None):
-        raise BadInput("ids= and groups= go with sources=; a table has columns for them, and a set its own.")
-    if columns and (data is None or isinstance(data, Texts)):
-        raise BadInput("columns= goes with a table or a data frame; texts in lists have no columns.")
-    if isinstance(data, Texts):
-        texts = data
-    elif data is not None:
-        texts = _from_sheet(sheet_of(data), evalset, outputs, columns, incomplete)
-    else:
-        texts = _from_lists(sources, outputs, references, evalset, ids, groups, incomplete)
-    if unit is not None:
-        from plainly.io.units import with_unit
 
-        texts = with_unit(texts, unit)
-    return with_language(texts, language) if language is not None or texts is not data else texts
+    sources: Sequence[str] | None = None
+    outputs: Sequence[str] | Outputs | None = None
+    references: Sequence[Sequence[str]] | None = None
+    evalset: EvalSet | None = None
+    ids: Sequence[Any] | None = None
+    groups: Sequence[Any] | None = None
+    columns: Columns | None = None
+    language: str | None = None
+    incomplete: Incomplete = "refuse"
+    unit: "Unit | None" = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no texts are given."""
+        return all(part is None for part in (self.sources, self.outputs, self.references, self.evalset))
+
+    def read(self, data: Any = None) -> Texts:
+        """Check what a caller passed and return it as ``Texts``; every public function that takes texts calls this.
+
+        ``data`` is an evaluation set, a frame, or texts that were read before. One list of outputs without a name is
+        the system "".
+        """
+        evalset, columns = self.evalset, self.columns
+        check_choice("incomplete", self.incomplete, get_args(Incomplete))
+        if columns is not None and not isinstance(columns, Mapping):
+            raise BadInput(f"columns= must be a mapping from roles to columns, not {type(columns).__name__}.")
+        if isinstance(data, EvalSet):
+            evalset, data = data, None
+        if data is not None and (self.sources is not None or self.references is not None):
+            raise BadInput("Pass either data that contains the texts, or sources= and references=, not both.")
+        if (self.ids is not None or self.groups is not None) and (data is not None or evalset is not None):
+            raise BadInput("ids= and groups= go with sources=; a table has columns for them, and a set its own.")
+        if columns and (data is None or isinstance(data, Texts)):
+            raise BadInput("columns= goes with a table or a data frame; texts in lists have no columns.")
+        if isinstance(data, Texts):
+            texts = data
+        elif data is not None:
+            texts = _from_sheet(sheet_of(data), replace(self, evalset=evalset))
+        else:
+            texts = _from_lists(replace(self, evalset=evalset))
+        if self.unit is not None:
+            from plainly.io.units import with_unit
+
+            texts = with_unit(texts, self.unit)
+        return with_language(texts, self.language) if self.language is not None or texts is not data else texts
 
 
 def with_language(texts: Texts, language: str | None) -> Texts:
@@ -253,20 +269,14 @@ def _check_same(sheet: Sheet, roles: Roles, evalset: EvalSet) -> None:
                 )
 
 
-def _from_lists(
-    sources: Sequence[str] | None,
-    outputs: Sequence[str] | Outputs | None,
-    references: Sequence[Sequence[str]] | None,
-    evalset: EvalSet | None,
-    ids: Sequence[Any] | None,
-    groups: Sequence[Any] | None,
-    incomplete: Incomplete,
-) -> Texts:
+def _from_lists(arguments: TextArguments) -> Texts:
+    evalset, outputs, references = arguments.evalset, arguments.outputs, arguments.references
+    incomplete = arguments.incomplete
     if evalset is not None and not isinstance(evalset, EvalSet):
         raise BadInput(f"evalset= must be an evaluation set (plainly.load, plainly.EvalSet.of), not {evalset!r:.60}.")
     if outputs is None or (isinstance(outputs, Mapping) and not outputs):
         raise BadInput("No outputs were given: outputs=[…] or outputs={'A': […], 'B': […]}.")
-    sources = None if sources is None else _strings(sources, "sources")
+    sources = None if arguments.sources is None else _strings(arguments.sources, "sources")
     systems: Outputs = outputs if isinstance(outputs, Mapping) else {"": outputs}
     systems = {
         str(name): _strings(lines, f"outputs[{name!r}]" if name else "outputs", may_lack=incomplete != "refuse")
@@ -279,7 +289,7 @@ def _from_lists(
     n = len(sources) if sources is not None else len(next(iter(systems.values())))
     if references is not None:
         references = check_references(references, n, sources=sources)
-    made = EvalSet.of(sources, references=references, groups=groups, ids=ids, items=n)
+    made = EvalSet.of(sources, references=references, groups=arguments.groups, ids=arguments.ids, items=n)
     check_unique(made.ids, lambda item: f"ids[{item}]")
     return _complete(Texts(made, systems), incomplete)
 
@@ -339,19 +349,14 @@ def _strings(values: Any, where: str, *, may_lack: bool = False) -> Sequence[str
     return [text if isinstance(text, Absent) else str(text) for text in texts]  # subclasses of str, such as NumPy's
 
 
-def _from_sheet(
-    sheet: Sheet,
-    evalset: EvalSet | None,
-    outputs: Sequence[str] | Outputs | None,
-    columns: Columns | None,
-    incomplete: Incomplete,
-) -> Texts:
+def _from_sheet(sheet: Sheet, arguments: TextArguments) -> Texts:
+    evalset, columns, incomplete = arguments.evalset, arguments.columns, arguments.incomplete
     if evalset is None:
         evalset = read_evalset(table=sheet, columns=columns, name="")
     else:
         _check_same(*arrange(sheet, columns), evalset)
-    if outputs is not None:
-        return read_texts(evalset=evalset, outputs=outputs, incomplete=incomplete)
+    if arguments.outputs is not None:
+        return _from_lists(TextArguments(outputs=arguments.outputs, evalset=evalset, incomplete=incomplete))
     systems = read_outputs(sheet, n=len(evalset), ids=evalset.ids, columns=columns, incomplete=_lacking(incomplete))
     if list(systems) == [_FRAME]:
         systems = {"": systems[_FRAME]}

@@ -33,7 +33,7 @@ Vectors = npt.NDArray[np.float32]
 Tokens = tuple[list[int], list[int]]  # token ids, and which of the two texts each token belongs to
 Batch = tuple[list[int], list[Any]]  # positions of its texts, and the arrays that the model returned
 SHIPPED = "plainly-sle-2"
-JUDGE = "plainly-quality-2"
+JUDGE = "plainly-quality-3"
 _MODELS = Path(__file__).parent / "weights"
 _TOKENS_PER_BATCH = 320  # Larger batches leave the processor's cache and are slower.
 _SENTENCES_PER_BLOCK = 4096
@@ -179,6 +179,7 @@ class Encoder:
             return positions, self.session.run(outputs, inputs)
 
         batches = list(batch_by_length([len(ids) for ids, _ in tokens], budget=_TOKENS_PER_BATCH, pad=False))
+        batches.reverse()  # The longest first, so that no core waits long for the last batch of another.
         with progress.report_steps(len(tokens)) as report:
             for batch in self._run_in_threads(run, batches):
                 report(len(batch[0]))

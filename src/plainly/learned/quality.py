@@ -1,5 +1,8 @@
 """Quality, fluency and meaning: a model reads source and output together, without references.
 
+The parts of ``quality`` are the values of the model's heads, or linear heads fitted to people's ratings over those
+values and a few measurements (``measurements``); their weights come with the model.
+
 The model was trained on sentences, so longer texts are read in pieces of aligned sentences. Readings are cached, so one
 pass serves all of these metrics. An output without a word gets the worst score, so leaving outputs blank never helps; a
 source without a word gives no score. The parts of ``quality`` are multiplied, so that none can make up for another: a
@@ -13,15 +16,19 @@ other encoders and are not comparable; use ``bertscore`` for those.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet
+from plainly.core.formatting import number
 from plainly.core.metric import Floats
 from plainly.learned import encoder
 from plainly.learned.encoder import Encoder, ReadingMetric, Readings, Vectors, rows
+from plainly.learned.measurements import MEASUREMENTS, measure_pairs
 from plainly.learned.pieces import pieces
 from plainly.learned.score_cache import cached_rows
 from plainly.learned.sle import gains
@@ -86,23 +93,66 @@ def load_judge(name: str) -> Encoder:
 
 
 @dataclass(frozen=True)
-class Combination:
-    """How the parts are combined: constants that come with a model (``combination`` in its model.json).
+class Term:
+    """What a value contributes to a part: ``weight`` per unit above ``average``; it is cut off above ``most``."""
 
-    Simplicity is the value of the model's head, mixed with the gain of ``sle`` mapped to 0–1 by a logistic curve;
-    quality is the weighted geometric mean of the parts.
+    weight: float
+    average: float
+    most: float = np.inf
+
+    def __call__(self, values: Floats) -> Floats:
+        return self.weight * (np.minimum(values, self.most) - self.average)
+
+
+@dataclass(frozen=True)
+class FittedHead:
+    """A linear head: ``average``, plus the contribution of each term, named after a head of the model or a measurement.
+
+    The averages are those of the pairs that it was fitted on, so that contributions say how an output differs from
+    what is usual.
+    """
+
+    average: float
+    terms: Mapping[str, Term]
+
+    @classmethod
+    def of(cls, average: float, terms: Mapping[str, Mapping[str, float]], **facts: object) -> "FittedHead":
+        """Build a head from its entry in model.json; ``facts`` say what it was fitted on."""
+        return cls(average, {name: Term(**term) for name, term in terms.items()})
+
+    def contributions(self, values: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return what each term adds to the average, or takes from it."""
+        return {name: term(values[name]) for name, term in self.terms.items()}
+
+    def __call__(self, values: Mapping[str, Floats]) -> Floats:
+        return np.clip(self.average + sum(self.contributions(values).values()), 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """How the parts are made and combined: constants that come with a model (``combination`` in its model.json).
+
+    A part is its fitted head in ``parts``, or else the value of the model's head of that name. Without a fitted head,
+    simplicity is mixed with the gain of ``sle`` mapped to 0–1 by a logistic curve. Quality is the weighted geometric
+    mean of the parts.
     """
 
     powers: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(HEADS, 1.0))
+    parts: Mapping[str, FittedHead] = field(default_factory=dict)
     gain: float = 0.5  # the share of the gain in simplicity
     middle: float = 0.0  # the gain that is mapped to one half
     width: float = 0.5  # the gain that multiplies the odds by e
     sle: str = encoder.SHIPPED
 
+    @classmethod
+    def of(cls, model: Encoder) -> "Combination":
+        """Return the combination that comes with a model."""
+        facts = dict(model.facts.get("combination", {}))
+        parts = {name: FittedHead.of(**part) for name, part in facts.pop("parts", {}).items()}
+        return cls(**facts, parts=parts)
+
     def simplicity(self, head: Floats, gains: Floats) -> Floats:
         """Return simplicity from 0 to 1, by the head and by the gain in levels."""
-        if not self.gain:
-            return head
         return (1 - self.gain) * head + self.gain / (1 + np.exp((self.middle - gains) / self.width))
 
     def quality(self, parts: Mapping[str, Floats]) -> Floats:
@@ -112,13 +162,77 @@ class Combination:
         return product ** (1 / sum(powers.values()))
 
 
+@dataclass(frozen=True)
+class JudgedTexts:
+    """The values of outputs beside their sources (the model's heads and the measurements), and the parts."""
+
+    values: Mapping[str, Floats]
+    pieces: Floats
+    combination: Combination
+
+    @cached_property
+    def parts(self) -> dict[str, Floats]:
+        """The parts of quality from 0 to 1, without the gain of ``sle``."""
+        heads = {head: self.combination.parts.get(head) for head in HEADS}
+        parts = {head: self.values[head] if fitted is None else fitted(self.values) for head, fitted in heads.items()}
+        is_blank = self.is_blank
+        return {head: np.where(is_blank, self.values[head], part) for head, part in parts.items()}
+
+    @cached_property
+    def is_blank(self) -> npt.NDArray[np.bool_]:
+        """Where there is nothing to read: every head is 0 for an output without a word, NaN without a source."""
+        heads = np.array([self.values[head] for head in HEADS])
+        is_blank: npt.NDArray[np.bool_] = np.isnan(heads).any(axis=0) | (heads == 0).all(axis=0)
+        return is_blank
+
+    def explain(self) -> list[str]:
+        """Return for each output how far its parts are from what is usual, and what made them so.
+
+        For example: "meaning −18: length and content words kept −11, the model's meaning −7". Contributions of less
+        than a point are left out.
+        """
+        return [
+            "; ".join(self._explain(part, head, at) for part, head in self.combination.parts.items())
+            for at in range(len(self.pieces))
+        ]
+
+    def _explain(self, part: str, head: FittedHead, at: int) -> str:
+        if self.is_blank[at]:
+            return f"{part}: nothing to read"
+        points = {name: 100 * float(value[at]) for name, value in head.contributions(self.values).items()}
+        total = 100 * (float(self.parts[part][at]) - head.average)
+        order = sorted((name for name in points if abs(points[name]) >= 1), key=lambda name: -abs(points[name]))
+        terms = [f"{MEASUREMENTS.get(name) or _of_model(name)} {_signed(points[name])}" for name in order]
+        return f"{part} {_signed(total)}" + (f": {', '.join(terms)}" if terms else "")
+
+
+def _of_model(head: str) -> str:
+    return f"the model's {head}"
+
+
+def _signed(points: float) -> str:
+    return number(points, 0, sign=True, page=True)
+
+
+def judge(name: str, evalset: EvalSet, outputs: Sequence[str]) -> JudgedTexts:
+    """Read outputs beside their sources with a model, and measure them if its parts need that."""
+    model = load_judge(name)
+    combination = Combination.of(model)
+    readings = read_pairs(model, evalset, outputs)
+    values = dict(zip(model.heads, readings.values.T, strict=True))
+    if any(set(part.terms) & set(MEASUREMENTS) for part in combination.parts.values()):
+        values |= zip(MEASUREMENTS, measure_pairs(evalset.sources, outputs).T, strict=True)
+    return JudgedTexts(values, readings.pieces, combination)
+
+
 @dataclass(frozen=True, repr=False)
 class Quality(ReadingMetric):
     """Quality of a simplification without references, 0–100: fluent and faithful and simpler, beside its parts.
 
-    A model (plainly-quality-2) reads source and output together. ``fluency``, ``meaning`` and ``simplicity`` are the
+    A model (plainly-quality-3) reads source and output together. ``fluency``, ``meaning`` and ``simplicity`` are the
     parts, ``quality`` their weighted geometric mean: an output must be fluent and faithful and simpler, and no part
-    makes up for another. ``simplicity`` is the model's value mixed with the gain of ``sle``. Empty outputs score 0.
+    makes up for another. ``meaning`` also counts how much of the source's length and content words is left,
+    ``simplicity`` how new the wording is and how short the sentences are. Empty outputs score 0.
     ``model`` may be the directory of a model that you trained. EASSE's quality estimation is
     ``easse-quality``.
     """
@@ -130,15 +244,17 @@ class Quality(ReadingMetric):
     main_outputs: ClassVar[tuple[str, ...]] = outputs
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        model = load_judge(self.model)
-        combination = Combination(**model.facts.get("combination", {}))
-        readings = read_pairs(model, evalset, outputs)
-        parts = {head: readings.values[:, model.heads.index(head)] for head in HEADS}
-        levels = gains(combination.sle, evalset, outputs) if combination.gain else np.zeros(len(outputs))
-        simplicity = combination.simplicity(parts["simplicity"], levels)
-        parts["simplicity"] = np.where(parts["simplicity"] == 0, 0.0, simplicity)  # an empty output is not simple
+        judged = judge(self.model, evalset, outputs)
+        parts, combination = dict(judged.parts), judged.combination
+        if combination.gain and "simplicity" not in combination.parts:
+            simplicity = combination.simplicity(parts["simplicity"], gains(combination.sle, evalset, outputs))
+            parts["simplicity"] = np.where(parts["simplicity"] == 0, 0.0, simplicity)  # an empty output is not simple
         columns = [combination.quality(parts), *(parts[name] for name in self.outputs[1:])]
-        return rows(*(100 * column for column in columns), pieces=readings.pieces)
+        return rows(*(100 * column for column in columns), pieces=judged.pieces)
+
+    def explain_items(self, evalset: EvalSet, outputs: Sequence[str]) -> list[str]:
+        judged = judge(self.model, evalset, outputs)
+        return judged.explain() if judged.combination.parts else []
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,9 +321,8 @@ class Meaning(ReadingMetric):
 
 
 def _measure_head(head: str, name: str, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-    model = load_judge(name)
-    readings = read_pairs(model, evalset, outputs)
-    return rows(100 * readings.values[:, model.heads.index(head)], pieces=readings.pieces)
+    judged = judge(name, evalset, outputs)
+    return rows(100 * judged.parts[head], pieces=judged.pieces)
 
 
 def _match_pairs(model: Encoder, pairs: Sequence[tuple[str, str]], memory: dict[str, Vectors]) -> Floats:

@@ -5,7 +5,7 @@ separated by spaces, ``any``, or ``model`` where they depend on the model.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -30,6 +30,27 @@ class Paper:
 
 
 @dataclass(frozen=True)
+class Agreement:
+    """How far a part of a metric agrees with people on one kind of output: Pearson, with a 95 % interval over items.
+
+    ``rater`` is the agreement of one person with the mean of the others on the same outputs, where ratings are single.
+    """
+
+    kind: str  # who wrote the outputs: statistical, neural, language-models or people
+    part: str
+    set: str
+    n: int
+    pearson: float
+    low: float
+    high: float
+    rater: float | None = None
+    unit: str = "sentences"
+
+
+KINDS = ("statistical", "neural", "language-models", "people")
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What a metric measures and misses, advice beside its scores, papers, the page with details, its languages.
 
@@ -46,6 +67,7 @@ class Evidence:
     unit: str = "a text of any length"  # what one item may be
     cite: tuple[Paper, ...] = ()
     after: tuple[Paper, ...] = ()
+    agreement: tuple[Agreement, ...] = ()
 
 
 @cache
@@ -57,11 +79,12 @@ def papers() -> dict[str, Paper]:
 @cache
 def all_evidence() -> dict[str, Evidence]:
     """Return the evidence about plainly's own metrics, by name."""
-    lists = ("papers", "cite", "after")
-    return {
-        name: Evidence(**{**entry, **{key: tuple(papers()[paper] for paper in entry.get(key, ())) for key in lists}})
-        for name, entry in read_shipped(__file__, "evidence.toml").items()
-    }
+
+    def build(entry: dict[str, Any]) -> Evidence:
+        lists = {key: tuple(papers()[paper] for paper in entry.get(key, ())) for key in ("papers", "cite", "after")}
+        return Evidence(**entry | lists | {"agreement": tuple(Agreement(**row) for row in entry.get("agreement", ()))})
+
+    return {name: build(entry) for name, entry in read_shipped(__file__, "evidence.toml").items()}
 
 
 def evidence(metric: Metric | type[Any]) -> Evidence:
@@ -120,7 +143,8 @@ def works_in(metric: Metric, language: str) -> bool:
 
 def in_language(metric: Metric, language: str, spec: str = "") -> Metric:
     """Return the metric for this language, if it has a choice of languages and ``spec`` and its fields make none."""
-    if metric.language in ("", language) or language not in stated_languages(metric).split():
+    has_choice = is_dataclass(metric) and any(field.name == "language" for field in fields(metric))
+    if not has_choice or metric.language == language or language not in stated_languages(metric).split():
         return metric
     if "language" in spec.partition("(")[2] or "language=" in repr(metric):
         return metric

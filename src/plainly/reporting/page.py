@@ -13,7 +13,7 @@ from typing import Any
 
 import plainly
 from plainly.auditing.attacks import ATTACKS
-from plainly.checks.gate import Gate
+from plainly.checks.gate import OUTCOME_NAMES, Gate
 from plainly.core.errors import require_package
 from plainly.core.formatting import interval, label, listed, number, p_value, replace_surrogates, short, visible
 from plainly.factcheck.facts import FactChecks
@@ -79,6 +79,7 @@ def page(
             matrices=matrices(overview),
             gate=gate,
             most_findings=MOST_FINDINGS,
+            outcome_names=OUTCOME_NAMES,
             when=when.strftime("%Y-%m-%d %H:%M UTC"),
             command=command,
             signatures={spec: str(scores[spec].signature) for spec in overview.specs},
@@ -278,6 +279,7 @@ def payload(overview: Overview) -> dict[str, Any]:
         "references": [list(row) for row in overview.evalset.references],
         "outputs": [list(overview.outputs[system]) for system in systems] if overview.outputs else [],
         "scores": [[_segments(overview, system, spec) for system in systems] for spec in overview.specs],
+        "reasons": [[_reasons(overview, system, spec) for system in systems] for spec in overview.specs],
         "split": [_bits(overview.split.get(system, ())) for system in systems],
         "copied": [_bits(overview.copied.get(system, ())) for system in systems],
         "links": links and {"happened": list(OUTCOMES), "links": [links[name] for name in systems]},
@@ -296,6 +298,13 @@ def _segments(overview: Overview, system: str, spec: str) -> list[float | None]:
     scores = overview.evaluation[system][spec]
     values = scores.segments[scores.metric.outputs[0]].tolist()
     return [float(f"{value:.4g}") if math.isfinite(value) else None for value in values]
+
+
+def _reasons(overview: Overview, system: str, spec: str) -> list[str]:
+    """Return what the scores of the items are made of, where the metric says it."""
+    if not overview.outputs:
+        return []
+    return overview.metric(spec).explain_items(overview.evalset, overview.outputs[system])
 
 
 def _operations(operations: PlacedOperations, systems: Sequence[str]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from plainly.core.formatting import size
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
+from plainly.io.texts import TextArguments
 from plainly.people import RatingsLike, read_ratings
 from plainly.people.preferences import rank, read_rankings
 from plainly.reporting import paper
@@ -25,7 +26,7 @@ from plainly.reporting.figures import Panel
 from plainly.reporting.overview import Overview, Sentence, lead, overview
 from plainly.reporting.svg import Figure
 from plainly.scoring.corpus_evaluation import CorpusOptions
-from plainly.scoring.score import MeasureOptions, TextArguments, measure
+from plainly.scoring.score import MeasureOptions, measure
 from plainly.scoring.scores import ScoreTable, SystemScores
 
 if TYPE_CHECKING:

@@ -18,18 +18,18 @@ from plainly.core.result import Note
 from plainly.core.sampling import Sampling
 from plainly.io.columns import Columns
 from plainly.io.evalsets import Incomplete
-from plainly.io.texts import Outputs
+from plainly.io.texts import Outputs, TextArguments
 from plainly.io.units import Unit
 from plainly.scoring import subsets
 from plainly.scoring.comparisons import TESTS, Comparison, Comparisons, Test, correct_p_values
 from plainly.scoring.corpus_evaluation import CorpusOptions, OnError
 from plainly.scoring.evaluate import on_shared_items
 from plainly.scoring.references import Over, ReferenceDraws, draw_references, with_intervals
-from plainly.scoring.score import MeasureOptions, TextArguments, measure
+from plainly.scoring.score import MeasureOptions, measure
 from plainly.scoring.scores import Evaluation, ScoreTable
 from plainly.stats import paired
 from plainly.stats.paired import Pair, Swaps
-from plainly.stats.resample import Resampler
+from plainly.stats.resample import Resampler, count_units, middle_interval
 from plainly.streaming.engines import Engine
 
 TRIALS = 10_000
@@ -198,6 +198,9 @@ class _MetricComparison:
         reference_draws: Mapping[str, Floats] | None,
     ) -> None:
         self.tests, self.evaluation, self.spec = tests, evaluation, spec
+        self.interval_sampling = tests.sampling  # a difference has no bca interval
+        if tests.sampling.method == "bca":
+            self.interval_sampling = dataclasses.replace(tests.sampling, method="expanded")
         self.scores, self.metric = list(evaluation.of_metric(spec).values()), evaluation.metrics[spec]
         rows = [scores.rows for scores in self.scores]
         totals = [reference_draws[system] for system in evaluation] if reference_draws else resampler.totals(rows)
@@ -206,6 +209,7 @@ class _MetricComparison:
         if "approximate-randomisation" in tests.tests:
             self.p_randomised = dict(zip(pairs, swaps.p_values(self.metric.score, rows, pairs), strict=True))
         units = [resampler.units(table) for table in rows]
+        self.units = max(map(count_units, units))
         self.left_out = _headlines(self.metric, [table.sum(axis=0) - table for table in units])
         self.without_item = self.left_out
         if resampler.groups is not None:
@@ -215,9 +219,11 @@ class _MetricComparison:
         """Compare two systems, the baseline first, by every test."""
         system, baseline = self.scores[s], self.scores[b]
         difference = float(system) - float(baseline)
-        level, sampling = self.tests.sampling.level, self.tests.sampling
+        sampling = self.tests.sampling
         differences = self.draws[s] - self.draws[b]
-        low, high = _interval(differences, difference, level) if len(self.left_out[s]) > 1 else (math.nan, math.nan)
+        low, high = math.nan, math.nan
+        if math.isfinite(difference):
+            low, high = middle_interval(differences, self.interval_sampling, units=self.units)
         spread = by_items = paired.spread_of(self.left_out[s] - self.left_out[b])
         if self.without_item is not self.left_out:
             by_items = paired.spread_of(self.without_item[s] - self.without_item[b])
@@ -238,7 +244,7 @@ class _MetricComparison:
                     difference=difference,
                     low=low,
                     high=high,
-                    level=level,
+                    level=sampling.level,
                     p_value=p_value,
                     p_two_sided=two_sided,
                     effect_size=by_items.effect_size(difference) * self.evaluation.effect_scale,
@@ -256,14 +262,13 @@ class _MetricComparison:
 
     def _p_values(self, test: Test, b: int, s: int, differences: Floats, difference: float) -> tuple[float, float]:
         """Return the test's p-value and its two-sided one."""
-        units = len(self.left_out[s])
-        if units < 2:  # one group allows no test
+        if self.units < 2:  # one group allows no test
             return math.nan, math.nan
         if test == "approximate-randomisation":
             return self.p_randomised[b, s], self.p_randomised[b, s]
         size = max(abs(float(self.scores[at])) for at in (b, s)) if math.isfinite(difference) else 1.0
         one_sided = paired.bootstrap_p(differences, difference, size=size)
-        return one_sided, paired.two_sided_bootstrap_p(differences, difference, units=units, size=size)
+        return one_sided, paired.two_sided_bootstrap_p(differences, difference, units=self.units, size=size)
 
 
 def _by_subset(evaluation: Evaluation, by: str, all_subsets: Sequence[subsets.Subset], tests: _Tests) -> Comparisons:
@@ -285,14 +290,6 @@ def _headlines(metric: Metric, tables: Sequence[Floats]) -> list[Floats]:
     if sum(map(len, tables)) <= _ONE_CALL:
         return list(metric.score(np.stack(tables))[..., 0])
     return [metric.score(table)[..., 0] for table in tables]
-
-
-def _interval(differences: Floats, difference: float, level: float) -> tuple[float, float]:
-    defined = differences[np.isfinite(differences)]
-    if not len(defined) or not math.isfinite(difference):
-        return math.nan, math.nan
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
 
 
 def _draws_needed(family: int, level: float) -> int:

@@ -17,6 +17,7 @@ from plainly.core.formatting import listed
 from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, TextSource
 from plainly.core.progress import Progress, Tell, ignore_progress, no_progress, report_work
 from plainly.core.sampling import Sampling
+from plainly.io.texts import Texts
 from plainly.metrics.evidence import in_language
 from plainly.scoring.scores import Evaluation, Scores, ScoreTable, Signature, reference_range
 from plainly.stats.resample import interval
@@ -45,7 +46,7 @@ def evaluate(
     Without ``sampling`` there are no intervals.
     """
     resolved = check_metrics(metrics, evalset if len(evalset) else None)
-    evalset.check(outputs)
+    Texts(evalset, outputs)  # which raises unless they fit together
     with progress("measuring", total=len(evalset) * len(outputs) * len(resolved), unit="scores") as tell:
         rows = dict(measure(evalset, outputs, resolved, tell))
     return from_rows(evalset, outputs, resolved, rows, sampling)

@@ -9,19 +9,20 @@ import re
 import textwrap
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from plainly.core import registry
-from plainly.core.errors import BadInput, BrokenPlugin, DataUnavailable, MissingExtra
+from plainly.core.errors import BadInput, BrokenPlugin, DataUnavailable, MissingExtra, UnknownName
 from plainly.core.files import read_shipped
 from plainly.core.formatting import listed, number
 from plainly.core.result import Listing, Note, Record, Result, Table
+from plainly.core.tables import plain
 from plainly.io.texts import Texts
-from plainly.metrics.evidence import describe_languages, evidence
+from plainly.metrics.evidence import KINDS, describe_languages, evidence
 from plainly.metrics.sari import VARIANTS
 from plainly.scoring.evaluate import Evaluation, evaluate
 
@@ -119,12 +120,17 @@ class Explanation(Result):
         return [system for system in self.evaluation.ranking(spec) if system in self.systems]
 
 
-def describe(name: str | None = None) -> Listing:
-    """List all metrics, or describe one: its meaning, parameters, outputs, and what it needs."""
+def describe(name: str | None = None, *, kind: str | None = None) -> Listing:
+    """List all metrics, or describe one: its meaning, parameters, outputs, what it needs, and what it agrees with.
+
+    ``kind`` limits the agreement with people to outputs of one kind: statistical, neural, language-models or people.
+    """
+    if kind is not None and kind not in KINDS:
+        raise UnknownName("kind of output", kind, KINDS, see="plainly metrics --help")
     facts, problems = [], []
     for metric_name in registry.names() if name is None else [name]:
         try:
-            facts.append(_facts(metric_name))
+            facts.append(_facts(metric_name, kind))
         except BrokenPlugin as error:
             if name is not None:
                 raise
@@ -160,7 +166,7 @@ def explain(name: str, texts: Texts) -> Explanation:
     return Explanation(name, texts.evalset.name, evaluation, tuple(texts.outputs), why, tuple(absent))
 
 
-def _facts(name: str) -> Record:
+def _facts(name: str, kind: str | None) -> Record:
     metric = registry.metric_class(name)
     hints = typing.get_type_hints(metric)
     description = inspect.cleandoc(metric.__doc__ or "")
@@ -171,6 +177,7 @@ def _facts(name: str) -> Record:
         "evidence": evidence(metric).advice,
         "languages": describe_languages(metric),
         "unit": evidence(metric).unit,
+        "agreement": [asdict(row) for row in evidence(metric).agreement if kind in (None, row.kind)],
         "needs": sorted(metric.needs),
         "better": metric.better,
         "outputs": list(metric.outputs),
@@ -203,10 +210,27 @@ def _prose(facts: Record) -> str:
     if parameters:
         paragraphs.append("\n".join(["Parameters", *parameters]))
     paragraphs.append("Outputs, the first is the headline\n" + _indent(", ".join(facts["outputs"])))
+    if facts["agreement"]:
+        paragraphs.append(_agreement(facts["agreement"]))
     if facts["name"] == "sari":
         variants = [_indent(f"{name}: {variant.why}", hanging="  ") for name, variant in VARIANTS.items()]
         paragraphs.append("\n".join(["Variants", *variants]))
     return "\n\n".join(paragraphs)
+
+
+def _agreement(rows: list[Record]) -> str:
+    """Return the agreement with people as a table, and its weakest row in words."""
+    header = ("outputs of", "part", "ratings", "n", "Pearson", "95 %", "one more rater")
+    cells = []
+    for row in rows:
+        interval = f"{row['low']:.2f} to {row['high']:.2f}"
+        who = f"{row['kind'].replace('-', ' ')}, {row['unit']}"
+        numbers = (f"{row['n']:,}", f"{row['pearson']:.2f}", interval, number(row["rater"], 2, undefined="–"))
+        cells.append((who, row["part"], row["set"], *numbers))
+    weakest = min(rows, key=lambda row: row["pearson"])
+    remark = f"Weakest: {weakest['part']} of {weakest['kind'].replace('-', ' ')} ({weakest['set']})."
+    lines = [remark, "No ratings of whole documents were available."]
+    return "\n".join(["Agreement with people", plain(Table(header, tuple(cells))), *lines])
 
 
 def _indent(text: str, *, hanging: str = "") -> str:

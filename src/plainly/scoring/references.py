@@ -26,6 +26,8 @@ Over = Literal["items", "references", "both"]
 OVER: tuple[Over, ...] = ("items", "references", "both")
 ReferenceDraws = Mapping[str, Mapping[str, Floats]]  # by metric, then system
 _HALVES = 20
+# Over two or three references, 70 to 91 % of 95 % intervals cover: halves of so few cannot show how writers differ.
+_FEWEST = 4
 # Below so many references the interval of a metric that takes the best match is too narrow.
 _ENOUGH = 6
 
@@ -59,9 +61,9 @@ def with_intervals(evaluation: Evaluation, draws: ReferenceDraws, *, over: str) 
     def estimated(system: str, spec: str, scores: Scores) -> Scores:
         if spec not in draws:
             return replace(scores, intervals={})
-        totals = draws[spec][system]
+        totals, rows = draws[spec][system], sum_by_group(scores.rows, evaluation.evalset.groups)
         return scores.with_estimates(
-            interval(scores.rows, scores.metric.score, totals, sampling=sampling, unit=unit, totals=scores.totals)
+            interval(rows, scores.metric.score, totals, sampling=sampling, unit=unit, totals=scores.totals)
         )
 
     systems = {
@@ -75,19 +77,19 @@ def _too_narrow(evaluation: Evaluation, draws: ReferenceDraws) -> list[Note]:
     """Warn about intervals that simulations show to be too narrow: see docs/statistics.md.
 
     A metric that counts every reference is a sum over them, to which the jackknife's theory applies; the best match
-    among few is not, and its halves vary less than whole sets do. With two or three there is nothing to correct it by.
+    among few is not, and its halves vary less than whole sets do.
     """
-    most = int(evaluation.evalset.reference_counts.max(initial=0))
+    fewest = int(evaluation.evalset.reference_counts.min(initial=_ENOUGH))
     matching = [
         spec
         for spec in draws
         if "references" in evaluation.metrics[spec].needs and evaluation.metrics[spec].reference_columns is None
     ]
-    if not matching or most >= _ENOUGH:
+    if not matching or fewest >= _ENOUGH:
         return []
     message = (
-        f"Over {most} references the interval of {listed(matching)} is too narrow: in simulations three quarters of "
-        "the width that it should have with two or three references, nine tenths with five. Read it as a lower bound."
+        f"Over {fewest} references the interval of {listed(matching)} is too narrow: in simulations nine tenths of "
+        "the width that it should have with five references. Read it as a lower bound."
     )
     return [Note(message, "warning", "few-references")]
 
@@ -96,8 +98,13 @@ def _variants(evaluation: Evaluation, specs: Sequence[str], *, halves: int, seed
     """Return rows (units, halves, k) by metric and system: each row, shifted as by half of its references."""
     evalset, outputs = evaluation.evalset, evaluation.texts
     counts = evalset.reference_counts
-    if int(counts.max(initial=0)) < 2:
-        raise BadInput("Resampling references needs items with at least two. Use over='items'.")
+    fewest = int(counts.min(initial=_FEWEST))
+    if fewest < _FEWEST:
+        raise BadInput(
+            f"An interval over references needs at least {_FEWEST} references of every item, and "
+            f"{evalset.ids[int(counts.argmin())]!r} has {fewest}: intervals over fewer are much too narrow. "
+            "Add references, or use over='items'."
+        )
     size = np.maximum(counts // 2, 1)
     # Halves of an odd number are less than half and vary more: m of k vary by k/m - 1 times what k of k would.
     scale = np.sqrt(np.divide(size, counts - size, out=np.zeros(len(counts)), where=counts > size))

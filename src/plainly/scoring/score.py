@@ -1,11 +1,11 @@
 """Score outputs: texts, files or a frame in, an evaluation out, wherever it was measured."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from plainly.core.errors import BadInput, check_choice
+from plainly.core.errors import BadInput, check_choice, check_text
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metrics
 from plainly.core.progress import Progress, no_progress
@@ -14,7 +14,7 @@ from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
 from plainly.io.columns import Columns
 from plainly.io.evalsets import Incomplete
-from plainly.io.texts import Outputs, Texts, read_texts
+from plainly.io.texts import Outputs, TextArguments, Texts
 from plainly.io.units import Unit
 from plainly.scoring import sanity as sanity_rows
 from plainly.scoring import subsets
@@ -44,6 +44,7 @@ def score(
     language: str | None = None,
     incomplete: Incomplete = "refuse",
     unit: Unit | None = None,
+    select: Callable[[Texts], Texts] | None = None,
     intervals: bool = True,
     sampling: Sampling = Sampling(),
     by: str | None = None,
@@ -65,7 +66,8 @@ def score(
     ``references`` has one entry per item: all references of that item; blank ones are ignored. With several systems
     the result is by system, then by metric; with one list of outputs, by metric. ``metrics`` are specs or metrics; the
     default depends on the texts. ``like`` uses the variants of another tool ("easse", "hf", …), ``target`` is the level
-    that the systems aim at. ``language``, ``incomplete`` and ``unit`` are described in ``plainly.io.read_texts``.
+    that the systems aim at. ``language``, ``incomplete`` and ``unit`` are described in ``plainly.io.TextArguments``.
+    ``select`` is a function that returns the part of the texts to score (``plainly.typology.selection.ByOperation``).
 
     ``intervals=False`` omits confidence intervals, ``sampling`` sets how they are drawn, and ``over`` what they
     generalise to: other items, other references for the same items, or both. ``by`` also scores subsets of the items.
@@ -80,7 +82,7 @@ def score(
     evaluation = measure(
         data,
         TextArguments(sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit),
-        MeasureOptions(metrics, like, target, sampling, intervals, advice),
+        MeasureOptions(metrics, like, target, sampling, intervals, advice, select),
         CorpusOptions(engine, processes, address, on_error, segments, set_aside, state),
         progress=progress,
     )
@@ -97,27 +99,6 @@ def score(
 
 
 @dataclass(frozen=True)
-class TextArguments:
-    """The arguments of a public function that give texts, beside ``data``."""
-
-    sources: Sequence[str] | None = None
-    outputs: Sequence[str] | Outputs | None = None
-    references: Sequence[Sequence[str]] | None = None
-    evalset: EvalSet | None = None
-    ids: Sequence[Any] | None = None
-    groups: Sequence[Any] | None = None
-    columns: Columns | None = None
-    language: str | None = None
-    incomplete: Incomplete = "refuse"
-    unit: Unit | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no texts are given."""
-        return all(part is None for part in (self.sources, self.outputs, self.references, self.evalset))
-
-
-@dataclass(frozen=True)
 class MeasureOptions:
     """What is measured and how intervals are drawn, as the arguments of ``score`` say."""
 
@@ -127,6 +108,7 @@ class MeasureOptions:
     sampling: Sampling = Sampling()
     intervals: bool = True
     advice: bool = True
+    select: Callable[[Texts], Texts] | None = None
 
 
 def measure(
@@ -137,6 +119,14 @@ def measure(
     An evaluation keeps the sampling of its own intervals unless another than the default is passed.
     """
     check_sampling(options.sampling)
+    if options.select is not None and not callable(options.select):
+        raise BadInput(f"select= must be a function that returns a part of the texts, not {options.select!r:.60}.")
+    if options.select is not None and isinstance(data, (Corpus, ScoreTable, SystemScores)):
+        raise BadInput("select= is for texts that are held in memory, not for a corpus in parts or for saved scores.")
+    if options.like is not None:
+        check_text("like", options.like)
+    if options.like == "sacrebleu" and options.sampling.method == "expanded":  # sacrebleu has percentiles
+        options = replace(options, sampling=replace(options.sampling, method="percentile"))
     if isinstance(data, SystemScores):
         data = data.alone
     if isinstance(data, ScoreTable):
@@ -149,7 +139,9 @@ def measure(
         evaluation = evaluate_corpus(data, metrics, corpus, sampling=sampling, progress=progress)
         notes = _check_corpus(data, evaluation)
     else:
-        inputs = read_texts(data, **vars(texts))
+        inputs = texts.read(data)
+        if options.select is not None:
+            inputs = options.select(inputs)
         metrics = resolve_metrics(options.metrics, inputs.evalset, like=options.like, target=options.target)
         evaluation = evaluate(inputs.evalset, inputs.outputs, metrics, sampling=sampling, progress=progress)
         notes = inputs.notes
@@ -166,7 +158,7 @@ def _reuse(evaluation: ScoreTable, texts: TextArguments, options: MeasureOptions
     if options.metrics is not None or options.like is not None or options.target is not None:
         raise BadInput("Saved scores have their metrics already; leave metrics= out.")
     if not texts.is_empty:
-        evaluation = _with_texts(evaluation, read_texts(**vars(texts)))
+        evaluation = _with_texts(evaluation, texts.read())
     if evaluation.sampling is None or options.sampling not in (Sampling(), evaluation.sampling):
         return add_intervals(replace(evaluation, sampling=options.sampling))
     return evaluation

@@ -12,6 +12,7 @@ from plainly.core import registry
 from plainly.core.errors import BadInput, UnknownName, check_text
 from plainly.core.evalset import EvalSet
 from plainly.core.result import Note, Table
+from plainly.core.sampling import Sampling
 from plainly.scoring.evaluate import add_intervals
 from plainly.scoring.scores import Evaluation, Scores
 
@@ -20,10 +21,10 @@ Outputs = Mapping[str, Sequence[str]]
 
 # From this many items on, intervals and tests have the stated error rates (tests/stats/test_resample.py).
 SMALL = 100
-# From this many groups on, intervals over groups have the stated coverage.
-FEW_GROUPS = 100
-# From how many groups on so many percent of 95 % intervals cover: bench/simulations.py, 1,500 studies each.
-_COVERAGE = ((60, 93), (30, 93), (12, 90), (8, 87), (0, 83))
+# From how many groups on so many percent of 95 % intervals cover: bench/simulations.py, 2,000 studies each. Down to the
+# first number of groups, nearly as many cover as should.
+_COVERAGE = ((8, 94), (6, 92), (5, 91), (4, 87), (3, 74), (2, 50))
+_PERCENTILE_COVERAGE = ((100, 94), (60, 93), (30, 93), (12, 90), (8, 87), (5, 83), (4, 78), (3, 70), (2, 50))
 # A column with more values than this does not divide a test set into useful subsets.
 MOST = 50
 
@@ -72,8 +73,10 @@ def evaluate_subset(evaluation: Evaluation, subset: Subset) -> Evaluation:
 
 def warnings(evaluation: Evaluation) -> list[Note]:
     """Warn if subsets, or the number of groups, are too small to rely on intervals and tests."""
-    groups = evaluation.evalset.groups if evaluation.sampling else None
-    return [*small_subsets([subset for subset, _ in evaluation.subsets]), *_few_groups(groups)]
+    notes = small_subsets([subset for subset, _ in evaluation.subsets])
+    if evaluation.sampling is not None and evaluation.evalset.groups is not None:
+        notes += _few_groups(len(set(evaluation.evalset.groups)), evaluation.sampling)
+    return notes
 
 
 def small_subsets(subsets: Sequence[Subset]) -> list[Note]:
@@ -90,14 +93,15 @@ def small_subsets(subsets: Sequence[Subset]) -> list[Note]:
     return [Note(message, "warning", "small-subset")]
 
 
-def _few_groups(groups: Sequence[str] | None) -> list[Note]:
-    """Warn about intervals over few groups, which are too narrow: see docs/statistics.md."""
-    if groups is None or (count := len(set(groups))) >= FEW_GROUPS:
+def _few_groups(count: int, sampling: Sampling) -> list[Note]:
+    """Warn about intervals over so few groups that they are too narrow: see docs/statistics.md."""
+    all_coverage = _PERCENTILE_COVERAGE if sampling.method == "percentile" else _COVERAGE
+    if not 0 < count < all_coverage[0][0]:
         return []
     if count == 1:
         message = "All items are in one group, which allows no interval and no test."
     else:
-        coverage = next(share for least, share in _COVERAGE if count >= least)
+        coverage = next(share for least, share in all_coverage if count >= least)
         message = (
             f"There are only {count} groups. Intervals over so few are too narrow: in simulations, about {coverage} % "
             "of 95 % intervals cover. Tests are corrected for it."

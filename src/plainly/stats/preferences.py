@@ -54,12 +54,14 @@ def preferences(comparisons: Sequence[Meeting], *, sampling: Sampling = Sampling
     wins, ties = rows.sum(axis=0)
     values = _rates_and_strengths(wins[None], ties[None])
     values_of_draws = _rates_and_strengths(*np.moveaxis(draws.reshape(-1, 2, k, k), 1, 0))
-    method = f"bootstrap over items, {sampling.resamples} draws"
+    method = f"bootstrap-{sampling.method} over items, {sampling.resamples} draws"
     results = []
     for name, index in systems.items():
         won, lost, tied = (int(counts.sum()) for counts in (wins[index], wins[:, index], ties[index]))
         rate, strength = (
-            Estimate(float(value[0, index]), *middle_interval(drawn[:, index], sampling), sampling.level, n, method)
+            Estimate(
+                float(value[0, index]), *middle_interval(drawn[:, index], sampling, units=n), sampling.level, n, method
+            )
             for value, drawn in zip(values, values_of_draws, strict=True)
         )
         results.append(Preference(name, won, lost, tied, rate, strength))

@@ -1,7 +1,7 @@
 """Properties of a word that need no parser: its kind, stem and ending, computed once for each word.
 
 The lists in ``lexicon.toml`` are short and closed (determiners, prepositions, auxiliaries, …); everything else
-is a content word. English; another language replaces the file.
+is a content word. English, and kinds and stems of German words.
 """
 
 import re
@@ -33,7 +33,12 @@ _ENDINGS: list[str] = _DATA["endings"]["stem"].split()
 _SUFFIXES: list[str] = _DATA["endings"]["kind"].split()
 SUFFIX = {name: number for number, name in enumerate(("", *_SUFFIXES))}
 _BY_LENGTH = sorted(_SUFFIXES, key=len, reverse=True)
-_LEADING, _TRAILING = '"“”‘([]', ',;:!?"”’)]'
+_GERMAN = {
+    word: KIND[name] for name, words in reversed(list(_DATA["german"]["classes"].items())) for word in words.split()
+}
+_GERMAN_ENDINGS: list[str] = sorted(_DATA["german"]["endings"]["stem"].split(), key=len, reverse=True)
+_FOLDED = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "ss"})
+_LEADING, _TRAILING = '"“”„‚‘([]', ',;:!?"”“’)]'
 _ABBREVIATION = re.compile(r"(?:\w\.)+\w?|\w|(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|etc|No|Inc|Ltd|Co|Corp|U\.S|e\.g|i\.e|c)")
 
 
@@ -82,6 +87,30 @@ def stem(word: str) -> str:
     return word.rstrip("ey") if len(word) > 4 else word
 
 
+@lru_cache(maxsize=200_000)
+def stem_german(word: str) -> str:
+    """Return a rough stem of a German word in lower case, without umlauts and the prefix of participles.
+
+    >>> [stem_german(word) for word in ("häuser", "haus", "stiftung", "behörden")]
+    ['haus', 'haus', 'stift', 'behord']
+    """
+    word = word.translate(_FOLDED)
+    if word.startswith("ge") and len(word) > 6 and word.endswith(("t", "en")):
+        word = word[2:]
+    for ending in _GERMAN_ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def kind_german(word: str, lower: str) -> int:
+    """Return the kind of a German word; a capital letter does not make it a name."""
+    if lower in _GERMAN:
+        return _GERMAN[lower]
+    english = kind(word, lower)
+    return KIND["content"] if english == KIND["name"] or english in FUNCTION else english
+
+
 def is_negation(lower: str) -> bool:
     """Return whether a lower-case word is a negation, such as not, never or isn't."""
     return lower in _NEGATIONS or lower.endswith(("n't", "n’t"))
@@ -105,7 +134,8 @@ def kind(word: str, lower: str) -> int:
 class Words:
     """Numbers for words, and a table of their properties; 0 is padding."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: str = "en") -> None:
+        self._kind, self._stem = (kind_german, stem_german) if language == "de" else (kind, stem)
         self._index: dict[str, int] = {"": 0}
         self._lower, self._stems, self._prefixes = {"": 0}, {"": 0}, {"": 0}
         self._rows: list[tuple[int, ...]] = [(0,) * 8]
@@ -136,9 +166,9 @@ class Words:
         self._rows.append(
             (
                 self._lower.setdefault(lower, len(self._lower)),
-                self._stems.setdefault(stem(lower), len(self._stems)),
+                self._stems.setdefault(self._stem(lower), len(self._stems)),
                 self._prefixes.setdefault(lower[:4] if len(lower) > 4 else lower, len(self._prefixes)),
-                kind(token, lower),
+                self._kind(token, lower),
                 SUFFIX[ending],
                 min(len(token), 12),
                 shape,

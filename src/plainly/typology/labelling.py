@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,7 @@ from plainly.core.files import write_whole
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.io.evalsets import Incomplete
-from plainly.io.texts import Outputs, Texts, read_texts
+from plainly.io.texts import Outputs, TextArguments, Texts
 from plainly.streaming.engines import Engine, engine
 from plainly.text.languages.detection import detect_all, language_name
 from plainly.text.sentence_alignment import align_many
@@ -129,21 +129,19 @@ def label(
 
     With ``unit="sentence"``, the sentences of longer texts are aligned first, and each pair is sentences that match.
     """
+    arguments = TextArguments(sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit)
+    return label_arguments(data, arguments, labeller=labeller, processes=processes, progress=progress)
+
+
+def label_arguments(
+    data: Any, arguments: TextArguments, *, labeller: str, processes: int, progress: Progress
+) -> LabelledPairs:
+    """Label the texts that the arguments of a public function give."""
+    unit = arguments.unit
     if unit is not None and (not isinstance(unit, str) or unit != "sentence"):
         raise BadInput(f"Operations are labelled in whole texts or with unit='sentence', not {unit!r:.60}.")
     check_count("processes", processes)
-    inputs = read_texts(
-        data,
-        sources=sources,
-        outputs=outputs,
-        references=references,
-        evalset=evalset,
-        ids=ids,
-        groups=groups,
-        columns=columns,
-        language=language,
-        incomplete=incomplete,
-    )
+    inputs = replace(arguments, unit=None).read(data)
     sides = [pair_texts(inputs, system, system if len(inputs.outputs) > 1 else "") for system in inputs.outputs]
     documents: dict[str, Mapping[str, int]] = {}
     for at, system in enumerate(inputs.outputs) if unit is not None else ():
@@ -182,11 +180,6 @@ def pair_texts(texts: Texts, system: str, part: str = "") -> TextPairs:
     """Return the sources and outputs of the items that a system has, checked to be pairs."""
     if not texts.evalset.has_sources:
         raise BadInput(f"{_NO_SOURCES} Pass sources=.")
-    if len(texts.evalset) != len(texts.outputs[system]):
-        raise BadInput(
-            f"There are {len(texts.evalset)} sources and {len(texts.outputs[system])} outputs. "
-            "Pass one output per source."
-        )
     present = texts.shared(system)
     return present.evalset.sources, present.outputs[system], present.evalset.ids, part
 

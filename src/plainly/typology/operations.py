@@ -23,7 +23,7 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.io.columns import Columns
 from plainly.io.evalsets import Incomplete
-from plainly.io.texts import Outputs, Texts
+from plainly.io.texts import Outputs, TextArguments, Texts
 from plainly.io.units import Unit
 from plainly.stats.resample import Estimate, Floats, interval
 from plainly.typology.annotation import SIDES, Pair, squeeze
@@ -31,7 +31,7 @@ from plainly.typology.features import Ints
 from plainly.typology.labelling import (
     Annotated,
     LabelledPairs,
-    label,
+    label_arguments,
     label_texts,
     load_annotated,
     note_inputs,
@@ -73,24 +73,9 @@ def operations(
         return profile_labelled(data)
     if isinstance(data, str | Path) or (isinstance(data, Sequence) and data and isinstance(data[0], Pair)):
         return profile(load_annotated(data), name=set_name(data))
-    return profile_labelled(
-        label(
-            data,
-            sources=sources,
-            outputs=outputs,
-            references=references,
-            evalset=evalset,
-            ids=ids,
-            groups=groups,
-            columns=columns,
-            language=language,
-            incomplete=incomplete,
-            unit=unit,
-            labeller=labeller,
-            processes=processes,
-            progress=progress,
-        )
-    )
+    arguments = TextArguments(sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit)
+    pairs = label_arguments(data, arguments, labeller=labeller, processes=processes, progress=progress)
+    return profile_labelled(pairs)
 
 
 @dataclass(frozen=True)
@@ -345,7 +330,6 @@ def compare_with_people(
     progress: Progress = no_progress,
 ) -> PeopleComparison:
     """Compare each system's operations with people's: in the references, labelled alike, or in annotated pairs."""
-    texts.evalset.check(texts.outputs)
     texts = _compared_texts(texts)
     evalset = texts.evalset
     sides = [pair_texts(texts, system) for system in texts.outputs]

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
+from plainly.core.result import Note
+from plainly.io.texts import Texts
 from plainly.typology.annotation import Pair, squeeze
 from plainly.typology.formats import load
 from plainly.typology.labeller import labeller
@@ -120,28 +122,47 @@ def select(
     )
 
 
-def choose(
-    evalset: EvalSet, *, operations: str | None = None, share: float | None = None, **conditions: Names | None
-) -> Selection:
-    """Return the part of a set that satisfies conditions (those of ``select``), which its name lists.
+@dataclass(frozen=True, kw_only=True)
+class ByOperation:
+    """A selection of references and items by their operations, with the conditions of ``select``.
 
-    ``operations`` is the annotation of the references (default: ASSETann), or ``"auto"`` to label them now, by rules
-    because of the licence.
+    It is passed as ``plainly.score(…, select=ByOperation(items_with="split"))``. ``operations`` is the annotation of
+    the references (default: ASSETann), or ``"auto"`` to label them now, by rules because of the licence.
     """
-    if not evalset.references:
-        raise BadInput("Items are selected by operations in their references, but there are none. Pass references=.")
-    is_automatic = operations == "auto"
-    annotated = labeller("rules").label(*reference_pairs(evalset)) if is_automatic else load(operations or ANNOTATED)
-    selection = select(evalset, reference_labels(evalset, annotated), share=share, **conditions)
-    if selection.unlabelled_references == selection.references_before:
-        raise BadInput(
-            "None of the references is annotated with operations. Pass annotations (operations='FILE'), or label "
-            "them now (operations='auto')."
+
+    references_with: Names | None = None
+    references_without: Names | None = None
+    items_with: Names | None = None
+    items_without: Names | None = None
+    share: float | None = None
+    operations: str | None = None
+
+    def __call__(self, texts: Texts) -> Texts:
+        """Return the selected part of the texts; the name of its set lists the conditions."""
+        evalset = texts.evalset
+        if not evalset.references:
+            raise BadInput(
+                "Items are selected by operations in their references, but there are none. Pass references=."
+            )
+        conditions = {name: value for name, value in vars(self).items() if name not in ("share", "operations")}
+        is_automatic = self.operations == "auto"
+        annotated = (
+            labeller("rules").label(*reference_pairs(evalset)) if is_automatic else load(self.operations or ANNOTATED)
         )
-    if not len(selection.positions):
-        raise BadInput("No item satisfies the conditions. See: plainly operations profile")
-    description = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items() if value)
-    return replace(selection, evalset=replace(selection.evalset, name=f"{evalset.name or 'the items'} ({description})"))
+        selection = select(evalset, reference_labels(evalset, annotated), share=self.share, **conditions)
+        if selection.unlabelled_references == selection.references_before:
+            raise BadInput(
+                "None of the references is annotated with operations. Pass annotations (operations='FILE'), or label "
+                "them now (operations='auto')."
+            )
+        if not len(selection.positions):
+            raise BadInput("No item satisfies the conditions. See: plainly operations profile")
+        description = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in conditions.items() if value)
+        return Texts(
+            replace(selection.evalset, name=f"{evalset.name or 'the items'} ({description})"),
+            {system: selection.outputs(lines) for system, lines in texts.outputs.items()},
+            (*texts.notes, Note(f"Selected by operation: {selection}.")),
+        )
 
 
 def _has_enough(row: Sequence[LabelSet | None], wanted: LabelSet, share: float | None) -> bool:

@@ -11,9 +11,8 @@ from plainly.core.files import check_directory
 from plainly.core.result import Note, Record, Result, Table
 from plainly.io.alignments import SUFFIXES, read_alignments, record, write_alignments
 from plainly.io.columns import Columns
-from plainly.io.consistency import check_length
 from plainly.io.evalsets import Incomplete
-from plainly.io.texts import Outputs, read_texts
+from plainly.io.texts import Outputs, TextArguments
 from plainly.io.units import Unit
 from plainly.text.sentence_alignment import OUTCOMES, Alignment, align_many
 from plainly.text.words import words
@@ -115,22 +114,9 @@ def align(
     else:
         if data is None and outputs is None:
             raise BadInput("There is nothing to align. Pass sources= and outputs=, or against=.")
-        inputs = read_texts(
-            data,
-            sources=sources,
-            outputs=outputs,
-            references=references,
-            evalset=evalset,
-            ids=ids,
-            groups=groups,
-            columns=columns,
-            language=language,
-            incomplete=incomplete,
-            unit=unit,
-        )
-        for system, lines in inputs.outputs.items():
-            argument = f"outputs[{system!r}]" if system else "outputs"
-            check_length(argument, lines, against="the set", expected=len(inputs.evalset))
+        inputs = TextArguments(
+            sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit
+        ).read(data)
         input_notes, agreement = inputs.notes, ()
         systems = {}
         for system in inputs.outputs:

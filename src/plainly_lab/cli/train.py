@@ -24,7 +24,10 @@ ships is trained again on OneStopEnglish and CEFR-SP. Interrupted runs resume wh
   plainly train quality --encoder DIR --expert-encoder LARGER --output my-judge
   plainly score -m 'quality(model=my-judge)' --source src.txt OUT.txt
 
-trains the shipped judge again; --recipe research also learns from sets that forbid commercial use.
+trains the shipped judge again; --recipe research also learns from sets that forbid commercial use. With --ratings, the
+parts that the recipe names are fitted to people's ratings at the end; with --model, only that is done, in minutes:
+
+  plainly train quality --model plainly-quality-3 --ratings lens/2022=ratings.jsonl --output my-judge
 
   plainly train cefr --output my-model
 
@@ -56,6 +59,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--device", help="cpu, cuda, cuda:1 … (default: a GPU if there is one)")
     parser.add_argument("--output", "-o", help="directory for the model (default: sle-model or quality-model)")
+    parser.add_argument("--model", metavar="DIR", help="fit only the parts of quality, to this finished model")
+    parser.add_argument(
+        "--ratings",
+        dest="rating_files",
+        action="append",
+        default=[],
+        metavar="NAME=FILE",
+        help="JSON lines of ratings that a recipe names",
+    )
     parser.add_argument("--float", action="store_true", help="export without eight-bit arithmetic")
     add_formats(parser)
 
@@ -71,6 +83,14 @@ def run(args: argparse.Namespace) -> Result | int:
 
     if args.what == "quality" and args.documents:
         raise BadInput("quality is trained on the sets of pairs that its recipe names. Leave out the documents.")
+    ratings = dict(_named_file(text) for text in args.rating_files)
+    if args.what == "quality" and args.model:
+        from plainly_lab.training.heads import fit_heads
+
+        judge_recipe = JudgeRecipe.read(args.recipe or SHIPPED)
+        return fit_heads(
+            args.model, recipe=judge_recipe, ratings=ratings, output=args.output or "quality-model", progress=bar
+        )
     if args.prepare:
         check_directory(args.prepare)
     elif not args.encoder:
@@ -102,8 +122,16 @@ def run(args: argparse.Namespace) -> Result | int:
         output=args.output,
         device=args.device,
         eight_bits=not args.float,
+        rating_files=ratings,
         progress=bar,
     )
+
+
+def _named_file(text: str) -> tuple[str, str]:
+    name, _, path = text.partition("=")
+    if not path:
+        raise BadInput(f"--ratings is NAME=FILE, such as lens/2022=ratings.jsonl, and {text!r} is not.")
+    return name, path
 
 
 def _scale(text: str) -> dict[str, float]:

@@ -77,6 +77,20 @@ class Recipe(Settings, frozen=True):
         return self.student if self.teachers else self.fit
 
 
+class PartRecipe(Settings, frozen=True):
+    """How a head of quality is fitted to a finished model.
+
+    ``terms`` are heads of the model and measurements, with the weights that ``ridge`` holds the fit to; above ``most``
+    a term is cut off. ``sets`` are rated sets and their shares in the loss: one that the encoder learned from needs a
+    small one, because the model's values look better there than they are.
+    """
+
+    terms: Mapping[str, Number]
+    sets: Mapping[str, Number]
+    ridge: Number
+    most: Mapping[str, Number] = field(default_factory=dict)
+
+
 class JudgeRecipe(Settings, frozen=True):
     """The settings of ``plainly train quality``: the sets, how often sound pairs are harmed, and the three trainings.
 
@@ -87,7 +101,8 @@ class JudgeRecipe(Settings, frozen=True):
     many times more often than others the pairs written for this project are seen (0: never). A ``rewriter``, a small
     language model, rewords ``offered`` sentences, for the teachers to label. The weights of ``students`` are averaged.
     With ``ridge`` the head of meaning is fitted once more to the ratings, with this much shrinkage; the share
-    ``overall`` of meaning is then the head of that name. ``powers`` are the exponents of the parts of quality.
+    ``overall`` of meaning is then the head of that name. ``powers`` are the exponents of the parts of quality,
+    ``parts`` those that are fitted to the finished model.
     """
 
     pairs: tuple[str, ...] = ("wikisplit/test", "onestopenglish/pairs")
@@ -110,6 +125,7 @@ class JudgeRecipe(Settings, frozen=True):
     powers: Mapping[str, Number] = field(
         default_factory=lambda: dict.fromkeys(("overall", "fluency", "meaning", "simplicity"), 1.0)
     )
+    parts: Mapping[str, PartRecipe] = field(default_factory=dict)
     seed: int = 0
     first: FitSettings = field(default_factory=lambda: FitSettings(batch=64, rate=3e-5, longest=256))
     second: FitSettings = field(default_factory=lambda: FitSettings(epochs=3, batch=32, rate=2e-5, longest=256))

@@ -16,6 +16,7 @@ from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.tables import markdown
 from plainly_lab.training.documents import HeldOutQuality, LevelledTexts, levelled_texts
+from plainly_lab.training.heads import HeadFit, fit_heads
 from plainly_lab.training.pairs import HEADS, JudgedPairs, PairCorpus, prepare
 from plainly_lab.training.recipe import SHIPPED, JudgeRecipe, Recipe
 
@@ -84,6 +85,7 @@ class JudgeTraining(Result):
     agreement: Mapping[str, float]  # Pearson by head, on the sources held out
     held_out: int
     export: ExportCheck
+    heads: HeadFit | None = None  # where ratings to fit the recipe's parts to were passed
 
     def records(self) -> list[Record]:
         return [{"head": head, "pearson": value, "pairs": self.held_out} for head, value in self.agreement.items()]
@@ -96,14 +98,19 @@ class JudgeTraining(Result):
             "pairs": self.pairs,
             "held_out": {"pairs": self.held_out, "pearson": dict(self.agreement)},
             "export": asdict(self.export),
+            "parts": self.heads and self.heads.json(),
         }
 
     def tables(self) -> list[Table]:
         rows = tuple((head, number(value, 3), str(self.held_out)) for head, value in self.agreement.items())
-        return [Table(("head", "Pearson with people", "pairs held out"), rows)]
+        fitted = self.heads.tables() if self.heads else []
+        return [Table(("head", "Pearson with people", "pairs held out"), rows), *fitted]
 
     def notes(self) -> list[Note]:
         unknown = [] if self.agreement else [Note("The recipe holds out no ratings, so agreement was not measured.")]
+        if self.recipe.parts and not self.heads:
+            sets = dict.fromkeys(name for part in self.recipe.parts.values() for name in part.sets)
+            unknown.append(Note(f"Without --ratings, no parts were fitted to {', '.join(sets)}, as the recipe asks."))
         return [_advice("quality", self.output), *unknown, Note(_describe(self.export, "pairs", 4))]
 
     def card(self) -> str:
@@ -156,6 +163,7 @@ def train(
     output: str | Path | None = None,
     device: str | None = None,
     eight_bits: bool = True,
+    rating_files: Mapping[str, str | Path] | None = None,
     progress: Progress = no_progress,
 ) -> Training | JudgeTraining:
     """Train the simplicity estimate (``sle``) or the model of ``quality`` and write it to the directory ``output``.
@@ -165,6 +173,7 @@ def train(
     ``"shipped"``; without one it is the 2023 paper's. An interrupted run resumes where it stopped. For ``quality``,
     ``documents`` is a prepared ``PairCorpus`` or None, ``recipe`` is a ``JudgeRecipe``, a TOML file, ``"shipped"`` (the
     default) or ``"research"``, and ``expert_encoder`` is the encoder that the teachers start from.
+    ``rating_files`` are files of ratings, by the recipe's names, for the parts that the recipe fits at the end.
     """
     if name not in ("sle", "quality"):
         raise UnknownName("model to train", name, ["sle", "quality"], see="plainly train --help")
@@ -184,7 +193,7 @@ def train(
         corpus, held_out = pairs.split(held_out=judge_recipe.held_out, seed=judge_recipe.seed)
         teacher = expert_encoder or encoder
         judging = JudgingRun(corpus, judge_recipe, encoder, teacher, directory / "run", torch_device, progress)
-        training = _train_judge(judging, held_out, directory, eight_bits=eight_bits)
+        training = _train_judge(judging, held_out, directory, eight_bits=eight_bits, files=rating_files or {})
     elif isinstance(recipe, JudgeRecipe):
         raise BadInput("That recipe is for quality. Pass one for sle.")
     else:
@@ -216,7 +225,9 @@ def _train_estimate(run: TrainingRun, directory: Path, *, eight_bits: bool) -> T
     return Training(directory, run.encoder, run.recipe, run.corpus, sizes, quality, distance, loss)
 
 
-def _train_judge(run: JudgingRun, held_out: JudgedPairs, directory: Path, *, eight_bits: bool) -> JudgeTraining:
+def _train_judge(
+    run: JudgingRun, held_out: JudgedPairs, directory: Path, *, eight_bits: bool, files: Mapping[str, str | Path]
+) -> JudgeTraining:
     from plainly_lab.training.export import correlate, export_judge, mix_heads
     from plainly_lab.training.models import encode_pairs, predict_ratings
 
@@ -246,4 +257,5 @@ def _train_judge(run: JudgingRun, held_out: JudgedPairs, directory: Path, *, eig
             if np.isfinite(pearson := correlate(values[is_rated], ratings[is_rated], fewest=3)):
                 agreement[head] = pearson
     size = len(run.pairs.sources)
-    return JudgeTraining(directory, run.encoder, recipe, corpus.sets, size, agreement, len(held_out), distance)
+    heads = fit_heads(directory, recipe=recipe, ratings=files, progress=run.progress) if files else None
+    return JudgeTraining(directory, run.encoder, recipe, corpus.sets, size, agreement, len(held_out), distance, heads)

@@ -22,6 +22,8 @@ from plainly.scoring.score_file import save
 from plainly_lab.field_site.build import FieldSite, changes
 from plainly_lab.field_site.tasks import KINDS, LICENSED, SETTINGS, FieldTask, family, group_tasks, make_plan
 
+pytestmark = pytest.mark.long
+
 
 def test_every_public_output_is_scored_somewhere() -> None:
     sets = SETTINGS["default"]["sets"]

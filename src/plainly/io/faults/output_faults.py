@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from plainly.core.files import read_shipped
+from plainly.text.languages.detection import detect
 
 # A description of each fault for the doctor and the gate; what to do about it is in codes.toml.
 SEEN = {
@@ -40,13 +41,22 @@ _GREETING = (
     r"(?:sure|certainly|of course|absolutely|okay|ok|alright|gladly|no problem|great|hello|hi|thanks|thank you|"
     r"as (?:requested|you asked))"
 )
+_CONSENT = (
+    r"(?:(?:sehr )?gerne?|natürlich|selbstverständlich|klar|(?:aber )?sicher|kein problem|okay|hallo|(?:vielen )?dank)"
+)
 _FENCE = re.compile(r"(?:`{3,}|~{3,})(?:[\w+-]*[ \t]*\n|(?:text|plaintext|txt|markdown|md|json|xml|html)\s)?")
 _QUOTED = {'"': '"', "“": "”", "«": "»", "'": "'", "‘": "’"}
 _ENDS = re.compile(r"[.!?…。！？؟।:;]['\"”’)\]»*_`}>]*\s*$|&quot;\s*$|['’]{2}\s*$|-RRB-\s*$", re.IGNORECASE)
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SENTENCE = re.compile(r"[^.!?\n]+")
+_LETTERS = 10  # fewer are an abbreviation or a heading
+# Stems of a text are the first letters of its longer words, and its numbers. A sentence that is reworded boldly may
+# share none with its source. All letters in bench/letters.jsonl (half "tuning") share more than .33 of the shorter
+# text's stems; of outputs that belong to other letters 98 % share less than .25.
+_STEM, _FEW_STEMS, _MANY_STEMS, _FEWEST_SHARED = 5, 8, 25, 0.2
 # Longer than any simplification that adds explanations: measured in docs/gate.md.
 _TIMES, _MORE = 2.0, 25
+_VERY_SHORT = 0.6  # 37 of 6,000 references of ASSET's validation part are "unfinished"; 26 with this limit
 _SHORT = 0.75  # of the source's words: a text that is shorter and has no full stop is more likely cut off than careless
 # The same words one after the other: so many times for a run of so many words.
 _IN_A_ROW = {1: 4, 2: 3, 3: 3}
@@ -82,6 +92,14 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"(?:[\s*_]*:[*_]*(?=\s|$)|[*_]*[ \t]*\n| [–—-] )",
         r"^\W*i(?:'ve| have)?\s(?:simplified|rewritten|rewrote|rephrased)\b[^.!?:\n]{0,80}[:.]",
         r"^\W*(?:in (?:simple|simpler|plain|other) (?:words|terms|english|language))\s*[:,]",
+        # German: "Gerne! Hier ist eine einfachere Version:", "Natürlich:", "Vereinfachter Text:"
+        rf"^\W*(?:{_CONSENT}\b[^:\n]{{0,60}}?)?\bhier (?:ist|sind|kommt|finden sie|findest du)\b[^.!?:\n]{{0,60}}\b"
+        r"(?:\w*einfach\w*|version|fassung|verständlich\w*|umformulier\w*|leichte\w* sprache)\b[^.!?:\n]{0,60}[:.\n]",
+        rf"^\W*(?:ja, )?{_CONSENT}\s*[!:…—–-]+\s",
+        r"^[\W_]*(?:die |der )?(?:vereinfacht\w*|einfache\w*|umformuliert\w*|überarbeitet\w*|antwort|ergebnis|ausgabe)"
+        r"(?: (?:text|version|fassung|satz|antwort|sprache))?(?:[\s*_]*:[*_]*(?=\s|$)|[*_]*[ \t]*\n)",
+        r"^\W*ich habe (?:den|diesen|ihren|deinen) (?:text|satz|brief)\b[^.!?:\n]{0,80}[:.]",
+        r"^\W*(?:in (?:einfachen|anderen) worten|in (?:einfacher|leichter) sprache)\s*[:,]",
     ),
     "sign-off": (
         r"(?:^|[.!?\n)]\s*)(?:i )?hope (?:this|that|it) (?:helps|is helpful|meets|makes)\b[^\n]*$",
@@ -94,6 +112,10 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"\s*\(\d{1,4} words\)\s*$",
         r"(?:^|[.!?\n)]\s*)(?:this (?:version|sentence|text|simplification)) (?:is|uses|keeps|has been|removes|"
         r"should be)\b[^\n]{0,60}\b(?:simpl\w*|easier|shorter|plain\w*|original)\b[^\n]*$",
+        r"(?:^|[.!?\n)]\s*)ich hoffe,? (?:das|dies|es|diese|ich)\b[^\n]{0,20}\b(?:hilft|geholfen|hilfreich)\b[^\n]*$",
+        r"(?:^|[.!?\n)]\s*)(?:lass(?:en sie)? (?:es )?mich (?:gerne )?wissen|soll ich|möchten sie, dass ich)\b"
+        r"[^\n]{0,160}$",
+        r"[\s(\[]*\b(?:hinweis|anmerkung):?\s[^\n]{0,60}\b(?:vereinfach\w*|original\w*|umformulier\w*|fassung)\b[^\n]*$",
     ),
     "refusal": (
         r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)\b",
@@ -111,6 +133,13 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"\b(?:sentence|text|paragraph) (?:is already|cannot be|can't be) (?:\w+ )?(?:simpl\w*|plain|easy|"
         r"rewritten)\b",
         r"\bagainst my (?:guidelines|policy|programming)\b",
+        r"\bals (?:eine? )?(?:ki\b|künstliche intelligenz|(?:großes )?sprachmodell)",
+        r"\b(?:es )?tut mir (?:sehr )?leid\b[^\n]{0,20}\b(?:aber|dass|ich|das|es)\b",
+        r"\b(?:entschuldigung|verzeihung|leider)[,.]? (?:aber )?(?:kann|darf|konnte) ich\b[^.\n]{0,60}\bnicht\b",
+        r"\bich (?:kann|darf|konnte|werde) (?:das|dies|diesen?|ihnen|dir|dabei|den|ihren?)\b[^.\n]{0,60}\b"
+        r"(?:nicht|keine?n?)\b[^.\n]{0,30}\b(?:helfen|vereinfachen|umschreiben|umformulieren|bearbeiten|beantworten|erfüllen)\b",
+        r"\bbitte (?:geben|senden|schicken|teilen|fügen) sie\b[^.\n]{0,20}\b(?:den|einen) (?:text|satz|absatz)\b",
+        r"\b(?:satz|text|absatz) ist bereits (?:\w+ )?(?:einfach|verständlich|in (?:einfacher|leichter) sprache)",
     ),
     "markdown": (
         r"\*\*[^*\n]+\*\*",
@@ -141,6 +170,9 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"(?m)^\W*(?:user|system|human|instruction|prompt|task|question)\s*:\s*\S",
         r"###\s*(?:instruction|response|input|output|human|assistant)",
         _CONTROL,
+        r"\b(?:vereinfache(?:n sie)?|schreibe(?:n sie)?|formuliere(?:n sie)?) (?:den|diesen|folgenden|die folgenden)\b"
+        r"[^.\n]{0,20}\b(?:text|satz|brief|absatz)",
+        r"(?m)^\W*(?:original|ausgangstext|quelltext|eingabe)\s*:",
         r"\b(?:your task is to|you are (?:an?|the) (?:expert|assistant|helpful|text simplif\w*|language|editor))\b",
         r"\b(?:use (?:short|simple|simpler|plain) (?:words|sentences|language)|keep the (?:original )?meaning|"
         r"do not add (?:any )?(?:new )?information)\b",
@@ -214,7 +246,8 @@ def _find_broken(source: str, output: str) -> tuple[int, int] | None:
     """Find an ungrammatical sentence; a text without capitals does not show where sentences begin."""
     if output.islower():
         return None
-    return _match_patterns(source, output, "broken") or _match_patterns(source, output, "full-stop")
+    span = _match_patterns(source, output, "broken") or _match_patterns(source, output, "full-stop")
+    return span if span is None or detect(output) in ("en", None) else None  # the patterns are English
 
 
 def _find_wrapper(source: str, output: str) -> tuple[int, int] | None:
@@ -270,15 +303,20 @@ def _find_blow_up(source: str, output: str) -> tuple[int, int] | None:
     return (0, len(output)) if before and after > _TIMES * before + _MORE else None
 
 
-def _find_unfinished(source: str, output: str) -> tuple[int, int] | None:
+def _find_unfinished(source: str, output: str, short: float = _SHORT) -> tuple[int, int] | None:
     """Find a text that is cut off in a sentence: without a full stop, unlike the source, and not after a phrase."""
     text = output.rstrip()
     if ends(text) or not ends(source):
         return None
     last = text.rsplit(None, 1)[-1]
-    if text[-1] not in ",-–—([&" and not _stops_short(source, text, last):
+    if text[-1] not in ",-–—([&" and not _stops_short(source, text, last, short):
         return None
     return len(text) - len(last), len(text)
+
+
+def is_cut_off(source: str, output: str) -> bool:
+    """Return whether an unfinished text is surely cut off, and does not just lack its full stop."""
+    return _find_unfinished(source, output, _VERY_SHORT) is not None
 
 
 def ends(text: str) -> bool:
@@ -286,9 +324,9 @@ def ends(text: str) -> bool:
     return _ENDS.search(text) is not None
 
 
-def _stops_short(source: str, text: str, last: str) -> bool:
+def _stops_short(source: str, text: str, last: str, short: float) -> bool:
     """Return whether a text ends far short of its source, on a small word, in a word, or where the source goes on."""
-    if last.lower() in _WORDS["never_last"] or len(text.split()) < _SHORT * len(source.split()):
+    if last.lower() in _WORDS["never_last"] or len(text.split()) < short * len(source.split()):
         return True
     words = {word.lower() for word in source.split()}
     if last.lower() not in words and any(word.startswith(last.lower()) for word in words if len(last) < len(word) - 1):
@@ -305,6 +343,34 @@ def _find_line_break(source: str, output: str) -> tuple[int, int] | None:
         return None
     at += output.index(output.strip())
     return at, at + 1
+
+
+def is_in_capitals(source: str, output: str) -> bool:
+    """Return whether an output is in capital letters throughout, and its source is not."""
+    return output.isupper() and not source.isupper() and sum(map(str.isalpha, output)) >= _LETTERS
+
+
+def is_unrelated(source: str, output: str) -> bool:
+    """Return whether two long texts share hardly a stem."""
+    stems = _stems(source), _stems(output)
+    fewer = min(map(len, stems))
+    return fewer >= _MANY_STEMS and len(stems[0] & stems[1]) < _FEWEST_SHARED * fewer
+
+
+def shares_nothing(source: str, output: str) -> bool:
+    """Return whether an output has no stem of its source, though both have several."""
+    stems = _stems(source), _stems(output)
+    return min(map(len, stems)) >= _FEW_STEMS and not stems[0] & stems[1]
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM] for word in _WORD.findall(text.lower()) if len(word) > 3 or word.isdigit()}
+
+
+def similarity(source: str, output: str) -> float:
+    """Return the share of words that two texts have in common, in any order."""
+    words = _WORD.findall(source.lower()), _WORD.findall(output.lower())
+    return (Counter(words[0]) & Counter(words[1])).total() / max(1, *map(len, words))
 
 
 CHECKS: dict[str, Check] = {

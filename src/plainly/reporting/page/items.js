@@ -5,7 +5,7 @@ page.later(() => {
   if (!browser) return;
   browser.hidden = false;
   const data = JSON.parse($("data").textContent);
-  const { systems, metrics, ids, sources, references, outputs, scores, operations, facts } = data;
+  const { systems, metrics, ids, sources, references, outputs, scores, reasons, operations, facts } = data;
   const n = ids.length;
   const HEIGHT = 64, MOST = 12;
 
@@ -396,6 +396,10 @@ page.later(() => {
       if (data.copied[s][i] === "1") extra.push(make("span", "flag", "copied"));
       if (facts && facts.wrong[s][i] === "1") extra.push(make("span", "flag", "facts"));
       const part = block(systems[s], drawn(outputs[s][i], s), extra);
+      metrics.forEach((metric, m) => {
+        const reason = reasons[m][s]?.[i];
+        if (reason) part.append(make("p", "reason", `${metric.spec}, against what is usual: ${reason}`));
+      });
       const lost = state.view === "operations" ? gone(i, s) : null;
       if (lost) part.append(lost);
       if (state.view === "facts" && facts.findings[s][i].length) part.append(findings(i, s));

@@ -1,0 +1,181 @@
+"""Measure how often the findings about statements are right, by situation, and write factcheck/situations.toml.
+
+Run: python bench/precision.py [FILE]   (public files, see docs/data.md)
+
+A finding is right if it overlaps with the words that are wrong; it is false in a pair that is sound. (A finding
+elsewhere in a wrong pair counts as neither, since sound pairs have as many.) There are as many wrong pairs as sound
+ones. Sound: the half "tuning" of letters.jsonl, OneStopEnglish (pairs of two levels, CC BY-SA 4.0),
+TextComplexityDE (MIT). Wrong: the same half of letters.jsonl, planted changes in OneStopEnglish, and sentences with
+their opposites in CANNOT (CC BY-SA 4.0). Nothing of these texts is stored, only counts.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from letters import half, read_pairs
+
+from plainly.auditing.attacks import ATTACKS, Rewritten, SystemOutputs
+from plainly.core.evalset import EvalSet
+from plainly.factcheck.pairs import find_all
+from plainly.factcheck.reading import match_pairs
+from plainly.text.sentence_alignment import align_many
+
+MIRROR = Path(os.environ["PLAINLY_MIRROR"]) / "raw.githubusercontent.com"
+FILE = Path(__file__).parents[1] / "src" / "plainly" / "factcheck" / "situations.toml"
+MOST = 1200  # pairs from each source
+Span = tuple[int, int]
+
+
+class Example(NamedTuple):
+    """A pair; in a wrong one the places of the wrong words, or None where any change of meaning is right."""
+
+    source: str
+    output: str
+    language: str
+    wrong: bool
+    places: tuple[tuple[Span, ...], tuple[Span, ...]] | None = None
+    planted: bool = False
+
+
+def letters() -> list[Example]:
+    examples = []
+    for pair in read_pairs():
+        if half(pair["source"]) == "tuning":
+            texts = pair["source"], pair["output"]
+            words = pair["source_words"], pair["output_words"]
+            places = tuple(
+                ((text.index(word), text.index(word) + len(word)),) if word else ()
+                for text, word in zip(texts, words, strict=True)
+            )
+            examples.append(Example(*texts, pair["language"], pair["wrong"], places))
+    return examples
+
+
+def onestop() -> list[tuple[str, str]]:
+    """Paragraphs of two levels and their aligned sentences, with close rewording."""
+    sides: tuple[list[str], list[str]] = [], []
+    for path in sorted((MIRROR / "berzak/onestop-qa").rglob("annotated_articles/*.txt")):
+        text = re.sub(r"</?[A-Z]\d>", "", path.read_text(encoding="utf-8", errors="replace"))
+        for paragraph in text.split("# Paragraph")[1:]:
+            levels = dict(re.findall(r"^(Adv|Int|Ele): (.*)$", paragraph, re.MULTILINE))
+            for harder, easier in (("Adv", "Int"), ("Int", "Ele"), ("Adv", "Ele")):
+                if harder in levels and easier in levels:
+                    sides[0].append(levels[harder])
+                    sides[1].append(levels[easier])
+    pairs = [pair for alignment in align_many(*sides, encoder=False) for pair in alignment.pairs()]
+    pairs = [(source, output) for source, output in pairs if source and output and source != output]
+    pairs += zip(*sides, strict=True)
+    matches = match_pairs([source for source, _ in pairs], [output for _, output in pairs], language="en")
+    pairs = [pair for pair, match in zip(pairs, matches, strict=True) if match.rewording == "close"]
+    return [pairs[at] for at in np.random.default_rng(1).permutation(len(pairs))]
+
+
+def planted(pairs: list[tuple[str, str]]) -> list[Example]:
+    examples = []
+    system = SystemOutputs(EvalSet.of([source for source, _ in pairs]), tuple(output for _, output in pairs))
+    for number, attack in enumerate(("negate", "swap-names", "hallucinate")):
+        rewritten = ATTACKS[attack].records(system, np.random.default_rng(number))
+        for (source, _), text in zip(pairs, rewritten, strict=True):
+            if text.changes:
+                places = None if attack == "negate" else ((), _new_places(text))
+                examples.append(Example(source, text.text, "en", True, places, planted=True))
+    names = sorted(name for name in system.names if name.isalpha())
+    rng = np.random.default_rng(9)
+    for source, output in pairs:  # a name added at the end
+        name = names[rng.integers(len(names))]
+        if output.endswith(".") and name not in source and name not in output:
+            text = f"{output[:-1]} in {name}."
+            places = (), ((len(text) - 1 - len(name), len(text) - 1),)
+            examples.append(Example(source, text, "en", True, places, planted=True))
+    return examples
+
+
+def _new_places(text: Rewritten) -> tuple[Span, ...]:
+    places, shift = [], 0
+    for change in text.changes:
+        start = change.start + shift
+        places.append((start, start + max(1, len(change.after))))
+        shift += len(change.after) - len(change.before)
+    return tuple(places)
+
+
+def opposites() -> list[Example]:
+    rows = []
+    for path in sorted((MIRROR / "dmlls/cannot-dataset").rglob("wikifactcheck_english_*.tsv")):
+        with path.open(encoding="utf-8") as file:
+            rows += [
+                (row[0], row[1]) for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if len(row) > 1
+            ]
+    order = np.random.default_rng(2).permutation(len(rows))[:MOST]
+    return [Example(*rows[at], "en", True) for at in order]
+
+
+def german() -> list[Example]:
+    path = next((MIRROR / "babaknaderi/TextComplexityDE").rglob("parallel_corpus.csv"))
+    with path.open(encoding="cp1252") as file:
+        rows = list(csv.DictReader(file))[::3]  # as many as there are German letters
+        return [Example(row["Original_Sentence"], row["Simplification"], "de", wrong=False) for row in rows]
+
+
+def examples() -> list[Example]:
+    clean = onestop()
+    middle = len(clean) // 2
+    sound = [Example(*pair, "en", wrong=False) for pair in clean[:middle]]
+    wrong = [*planted(clean[middle:]), *opposites()[: middle // 2]]
+    rng = np.random.default_rng(3)
+    wrong = [wrong[at] for at in rng.permutation(len(wrong))[: len(sound)]]
+    return [*letters(), *sound, *wrong, *german()]
+
+
+def is_right(example: Example, source: tuple[Span, ...], output: tuple[Span, ...], effect: str) -> bool:
+    if example.places is None:
+        return effect in ("flipped", "changed")
+    return any(
+        start < b and end > a
+        for own, others in zip((source, output), example.places, strict=True)
+        for start, end in own
+        for a, b in others
+    )
+
+
+def main() -> None:
+    """Count and write."""
+    pairs = examples()
+    print(Counter((example.language, example.wrong) for example in pairs))
+    counts: dict[tuple[str, str], Counter[bool]] = {}
+    for language in ("en", "de"):
+        own = [example for example in pairs if example.language == language]
+        matches = match_pairs([e.source for e in own], [e.output for e in own], language=language)
+        for example, match in zip(own, matches, strict=True):
+            if example.planted and match.rewording == "bold":
+                continue
+            seen: dict[str, bool] = {}
+            for finding in find_all(match):
+                if finding.situation:
+                    right = example.wrong and is_right(example, finding.source, finding.output, finding.effect)
+                    seen[finding.situation] = seen.get(finding.situation, False) or right
+            for situation, right in seen.items():
+                if right or not example.wrong:
+                    counts.setdefault((match.rewording, situation), Counter())[right] += 1
+    lines = [
+        "# Findings about statements: how many were right, of how many; see bench/precision.py, which writes this.\n"
+    ]
+    for rewording in ("close", "bold"):
+        lines.append(f"[{rewording}]")
+        for (own_rewording, situation), count in sorted(counts.items()):
+            if own_rewording == rewording:
+                lines.append(f'"{situation}" = [{count[True]}, {count.total()}]')
+        lines.append("")
+    Path(sys.argv[1] if len(sys.argv) > 1 else FILE).write_text("\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
