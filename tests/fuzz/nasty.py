@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 WORDS = (
     "the",
@@ -37,6 +38,19 @@ WORDS = (
 def generator(name: str, number: int) -> random.Random:
     """The random choices of one block of cases, of the seed that PLAINLY_FUZZ_SEED names."""
     return random.Random(zlib.crc32(f"{os.environ.get('PLAINLY_FUZZ_SEED', '0')} {name} {number}".encode()))
+
+
+def without_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send every request to a closed port of this machine.
+
+    ``urllib`` reads the proxies when it first opens a page and keeps that opener, so an earlier test in this process may
+    have made one without them.
+    """
+    monkeypatch.setattr("urllib.request._opener", None)
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @contextlib.contextmanager

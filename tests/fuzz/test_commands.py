@@ -83,8 +83,7 @@ def test_an_answer_or_a_sentence(block: int, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PLAINLY_MIRROR", str(tmp_path))  # nothing is there, and nothing is fetched
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    nasty.without_network(monkeypatch)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("PLAINLY_LIMITS", "wait=2,command=5,file=100000000")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"A cat sat.\n")))

@@ -79,8 +79,7 @@ def test_an_answer_or_an_error_of_ours(name: str, tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PLAINLY_MIRROR", str(tmp_path))
     monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "cache"))
-    for proxy in ("http_proxy", "https_proxy"):
-        monkeypatch.setenv(proxy, "http://127.0.0.1:9")
+    nasty.without_network(monkeypatch)
     function = attrgetter(name)(plainly)
     parameters = inspect.signature(function).parameters
     takes_texts = "sources" in parameters
