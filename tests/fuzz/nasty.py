@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import lzma
 import os
@@ -51,6 +52,17 @@ def without_network(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
+
+
+class Stream(io.TextIOWrapper):
+    """Standard output or error in memory; like the real one, it takes text and, through ``buffer``, bytes."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", errors="backslashreplace", write_through=True)
+
+    def getvalue(self) -> str:
+        """Return what was written."""
+        return self.buffer.getvalue().decode("utf-8", "replace")  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager

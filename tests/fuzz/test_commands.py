@@ -92,7 +92,7 @@ def test_an_answer_or_a_sentence(block: int, tmp_path: Path, monkeypatch: pytest
     failures = []
     for _ in range(CASES // BLOCKS):
         arguments = _arguments(rng, files)
-        out, err = io.StringIO(), io.StringIO()
+        out, err = nasty.Stream(), nasty.Stream()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
                 with nasty.no_longer_than(300):

@@ -87,7 +87,7 @@ def check(
         check_text("source", source)
     check_texts("references", references)
     check_choice("fail_on", fail_on, get_args(FailOn))
-    active = resolve_rules(rules, preset if preset or rules is not None else "plain")
+    active = resolve_rules(rules, "plain" if preset is None and rules is None else preset)
     code = "" if language in (None, "auto") else detection.check(language)
     sources = None if source is None else [source]
     rows = [tuple(references)] if references else None

@@ -271,6 +271,8 @@ def resolve_rules(rules: "str | Path | Rules | None", preset: str | None) -> Rul
         return rules
     if rules is not None:
         return convert_rules(read_toml(rules), where=str(rules))
+    if preset is not None and not isinstance(preset, str):
+        raise BadInput(f"preset= is a name, not {type(preset).__name__}. There are: {', '.join(PRESETS)}")
     return load_preset(preset) if preset is not None else Rules()
 
 

@@ -100,6 +100,8 @@ def compare(
     evaluation = on_shared_items(evaluation)
     if evaluation.n < 2:
         raise BadInput("A comparison needs at least two items.")
+    if baseline is not None and not isinstance(baseline, str):
+        raise BadInput(f"baseline= is the name of a system, not {type(baseline).__name__}.")
     if baseline is not None and baseline not in evaluation.systems:
         raise UnknownName("baseline", baseline, evaluation.systems, see="plainly compare --help")
     if not evaluation.units:
