@@ -44,8 +44,8 @@ def generator(name: str, number: int) -> random.Random:
 def without_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send every request to a closed port of this machine.
 
-    ``urllib`` reads the proxies when it first opens a page and keeps that opener, so an earlier test in this process may
-    have made one without them.
+    ``urllib`` reads the proxies when it first opens a page and keeps that opener, so an earlier test in this process
+    may have made one without them.
     """
     monkeypatch.setattr("urllib.request._opener", None)
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
