@@ -92,9 +92,24 @@ def test_intervals_like_sacrebleu_are_plain_percentiles() -> None:
     assert not [note for note in ours.notes() if note.code == "few-groups"]
 
 
-@pytest.mark.parametrize(("groups", "coverage"), [(2, "50 %"), (5, "91 %"), (7, "92 %"), (8, None)])
-def test_intervals_over_too_few_groups_have_a_warning_with_their_coverage(groups: int, coverage: str | None) -> None:
-    texts = {"sources": ["a b c"] * 16, "outputs": ["a b"] * 16, "groups": [at % groups for at in range(16)]}
-    result = plainly.score(**texts, metrics=["fkgl"])
-    messages = [note.message for note in result.notes() if note.code == "few-groups"]
+@pytest.mark.parametrize(
+    ("units", "count", "coverage"),
+    [
+        ("groups", 2, "50 %"),
+        ("groups", 5, "91 %"),
+        ("groups", 7, "92 %"),
+        ("groups", 8, None),
+        ("items", 1, None),
+        ("items", 2, "48 %"),
+        ("items", 9, "91 %"),
+        ("items", 10, None),
+    ],
+)
+def test_intervals_over_few_units_have_a_warning_with_their_coverage(
+    units: str, count: int, coverage: str | None
+) -> None:
+    n = 16 if units == "groups" else count
+    groups = [at % count for at in range(n)] if units == "groups" else None
+    result = plainly.score(sources=["a b c"] * n, outputs=["a b"] * n, groups=groups, metrics=["fkgl"])
+    messages = [note.message for note in result.notes() if note.code == f"few-{units}"]
     assert [coverage in message for message in messages] == ([] if coverage is None else [True])

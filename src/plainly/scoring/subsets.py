@@ -4,6 +4,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,12 @@ Outputs = Mapping[str, Sequence[str]]
 
 # From this many items on, intervals and tests have the stated error rates (tests/stats/test_resample.py).
 SMALL = 100
-# From how many groups on so many percent of 95 % intervals cover: bench/simulations.py, 2,000 studies each. Down to the
-# first number of groups, nearly as many cover as should.
-_COVERAGE = ((8, 94), (6, 92), (5, 91), (4, 87), (3, 74), (2, 50))
+# From how many groups or items on so many percent of 95 % intervals cover: bench/simulations.py, 2,000 studies each.
+# Down to the first number, nearly as many cover as should.
+_COVERAGE = {
+    "groups": ((8, 94), (6, 92), (5, 91), (4, 87), (3, 74), (2, 50)),
+    "items": ((10, 93), (7, 91), (5, 89), (4, 85), (3, 71), (2, 48)),
+}
 _PERCENTILE_COVERAGE = ((100, 94), (60, 93), (30, 93), (12, 90), (8, 87), (5, 83), (4, 78), (3, 70), (2, 50))
 # A column with more values than this does not divide a test set into useful subsets.
 MOST = 50
@@ -72,10 +76,13 @@ def evaluate_subset(evaluation: Evaluation, subset: Subset) -> Evaluation:
 
 
 def warnings(evaluation: Evaluation) -> list[Note]:
-    """Warn if subsets, or the number of groups, are too small to rely on intervals and tests."""
+    """Warn if subsets, or the number of groups or items, are too small to rely on intervals and tests."""
     notes = small_subsets([subset for subset, _ in evaluation.subsets])
-    if evaluation.sampling is not None and evaluation.evalset.groups is not None:
-        notes += _few_groups(len(set(evaluation.evalset.groups)), evaluation.sampling)
+    groups = evaluation.evalset.groups
+    if evaluation.sampling is not None and groups is not None:
+        notes += _few_units(len(set(groups)), "groups", evaluation.sampling)
+    elif evaluation.sampling is not None:
+        notes += _few_units(evaluation.n, "items", evaluation.sampling)
     return notes
 
 
@@ -93,20 +100,20 @@ def small_subsets(subsets: Sequence[Subset]) -> list[Note]:
     return [Note(message, "warning", "small-subset")]
 
 
-def _few_groups(count: int, sampling: Sampling) -> list[Note]:
-    """Warn about intervals over so few groups that they are too narrow: see docs/statistics.md."""
-    all_coverage = _PERCENTILE_COVERAGE if sampling.method == "percentile" else _COVERAGE
-    if not 0 < count < all_coverage[0][0]:
+def _few_units(count: int, units: Literal["groups", "items"], sampling: Sampling) -> list[Note]:
+    """Warn about intervals over so few groups or items that they are too narrow: see docs/statistics.md."""
+    all_coverage = _PERCENTILE_COVERAGE if sampling.method == "percentile" else _COVERAGE[units]
+    if not 0 < count < all_coverage[0][0] or (units, count) == ("items", 1):
         return []
     if count == 1:
         message = "All items are in one group, which allows no interval and no test."
     else:
         coverage = next(share for least, share in all_coverage if count >= least)
         message = (
-            f"There are only {count} groups. Intervals over so few are too narrow: in simulations, about {coverage} % "
-            "of 95 % intervals cover. Tests are corrected for it."
+            f"There are only {count} {units}. Intervals over so few are too narrow: in simulations, about {coverage} % "
+            "of 95 % intervals cover. Tests remain valid."
         )
-    return [Note(message, "warning", "few-groups")]
+    return [Note(message, "warning", f"few-{units}")]
 
 
 def _same_for_all(by: str, labels: Sequence[str], outputs: Outputs) -> list[Subset]:
