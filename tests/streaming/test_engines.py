@@ -147,6 +147,7 @@ import plainly.streaming.resume as resume
 from plainly.cli import main
 
 resume.SAVE_SECONDS = 0.0
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 
 @contextmanager
 def with_accident(what, *, total, unit=""):
