@@ -18,6 +18,7 @@ from plainly.core.errors import require_package
 from plainly.core.formatting import interval, label, listed, number, p_value, replace_surrogates, short, visible
 from plainly.factcheck.facts import FactChecks
 from plainly.factcheck.pairs import PairCheck
+from plainly.factcheck.reasons import add_facts
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
 from plainly.reporting.figures import SIDES, Panel
@@ -304,7 +305,10 @@ def _reasons(overview: Overview, system: str, spec: str) -> list[str]:
     """Return what the scores of the items are made of, where the metric says it."""
     if not overview.outputs:
         return []
-    return overview.metric(spec).explain_items(overview.evalset, overview.outputs[system])
+    explained = overview.metric(spec).explain_items(overview.evalset, overview.outputs[system])
+    checks = overview.facts.by_system[system] if overview.facts is not None else {}
+    items = (add_facts(reasons, checks[at]) if at in checks else reasons for at, reasons in enumerate(explained))
+    return ["; ".join(reason.text for reason in reasons) for reasons in items]
 
 
 def _operations(operations: PlacedOperations, systems: Sequence[str]) -> dict[str, Any]:
