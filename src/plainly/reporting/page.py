@@ -16,6 +16,7 @@ from plainly.auditing.attacks import ATTACKS
 from plainly.checks.gate import OUTCOME_NAMES, Gate
 from plainly.core.errors import require_package
 from plainly.core.formatting import interval, label, listed, number, p_value, replace_surrogates, short, visible
+from plainly.core.result import Table
 from plainly.factcheck.facts import FactChecks
 from plainly.factcheck.pairs import PairCheck
 from plainly.factcheck.reasons import add_facts
@@ -33,9 +34,15 @@ _SECTIONS: dict[str, list[str]] = tomllib.loads(read_asset("sections.toml"))
 
 
 def page(
-    overview: Overview, title: str, panels: Iterable[Panel], *, gate: Gate | None = None, command: str = ""
+    overview: Overview,
+    title: str,
+    panels: Iterable[Panel],
+    *,
+    gate: Gate | None = None,
+    command: str = "",
+    agreement: Table | None = None,
 ) -> str:
-    """Return the whole report as HTML."""
+    """Return the whole report as HTML; ``agreement`` is how far its learned scores agree with people."""
     template = environment("A report").get_template("report.html")
     from markupsafe import Markup as safe  # for trusted or already escaped text
 
@@ -85,6 +92,7 @@ def page(
             command=command,
             signatures={spec: str(scores[spec].signature) for spec in overview.specs},
             sections=sections,
+            agreement=agreement,
             evidence={spec: evidence(overview.metric(spec)) for spec in overview.specs},
             operation_labels={} if overview.operations is None else overview.operations.labels,
             browsable=bool(overview.outputs),
