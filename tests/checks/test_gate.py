@@ -385,6 +385,41 @@ def test_a_rule_about_a_part_names_the_part() -> None:
     assert messages[1].startswith("compression.words is ")
 
 
+MAYOR = "In March 2021 Mary Brown, the mayor of Leeds, opened the new library, which had cost nine million pounds."
+OTHER_MAYOR = "In March 2021 John Smith, the mayor of Leeds, opened the library."
+
+
+def test_a_check_says_what_quality_is_made_of_and_which_facts_differ() -> None:
+    result = plainly.check(OTHER_MAYOR, source=MAYOR)
+    reasons = {reason["part"]: reason for reason in result.json()["reasons"]}
+    assert list(reasons) == ["overall", "fluency", "meaning", "simplicity"]
+    meaning = reasons["meaning"]
+    assert meaning["points"] < 0
+    assert meaning["terms"]["more left out"] < 0
+    assert "one name changed" in meaning["facts"]
+    assert meaning["text"].endswith(f"({meaning['facts']})")
+    assert not reasons["simplicity"]["facts"]
+    assert plainly.check(OTHER_MAYOR).reasons == ()
+    assert plainly.check(GERMAN_PLAIN, source=GERMAN).reasons == ()
+
+
+def test_a_score_beyond_its_limit_comes_with_the_reason() -> None:
+    limits = ("quality >= 99", "quality.meaning >= 99", "quality.simplicity <= 0", "compression.words <= 0")
+    rules = Rules(items=tuple(map(Limit.parse, limits)), facts="review")
+    result = plainly.check(OTHER_MAYOR, source=MAYOR, rules=rules)
+    texts = {reason.part: reason.text for reason in result.reasons}
+    reasons = {finding.rule: finding.reason for finding in result.findings}
+    assert reasons["quality >= 99"] == "; ".join(texts.values())
+    assert reasons["quality.meaning >= 99"] == texts["meaning"]
+    assert reasons["quality.simplicity <= 0"] == texts["simplicity"]
+    assert reasons["compression.words <= 0"] == ""
+    outcome = gate(sources=[LETTER, MAYOR], outputs=[LETTER, OTHER_MAYOR], rules=rules)
+    (finding,) = [finding for finding in outcome.findings if (finding.item, finding.rule) == ("2", limits[1])]
+    assert finding.reason == texts["meaning"]
+    assert texts["meaning"] in formats.junit(outcome)
+    assert plainly.check("", source=MAYOR, rules=rules).findings[0].reason == ""
+
+
 def test_copies_capitals_and_other_items_outputs_do_not_pass() -> None:
     assert plainly.check(DRAFT, source=DRAFT).outcome == "block"
     assert plainly.check("The dog ran home.", source="The dog ran home.").outcome == "pass"

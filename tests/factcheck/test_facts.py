@@ -14,7 +14,9 @@ from plainly.auditing.attacks import ATTACKS, SystemOutputs
 from plainly.cli import main
 from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet
+from plainly.core.metric import Reason
 from plainly.factcheck.pairs import Facts
+from plainly.factcheck.reasons import add_facts, describe_findings
 
 SOURCES = [
     "Maria Keller moved to Lisbon in 1987 and was offered 250 euros a month.",
@@ -181,3 +183,24 @@ def test_a_list_to_ignore_in_another_encoding_is_explained(tmp_path: Path, capsy
     assert "words.txt:3" in capsys.readouterr().err
     words.write_bytes(b"# none yet\n")
     assert main(pair) == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "words"),
+    [
+        ("The bridge opened in 1985.", "The bridge opened in 1885.", "one date changed"),
+        ("Anna Weber met Paul Klein.", "Maria Braun met Otto Wolf.", "two names changed"),
+        ("The dog bit the man.", "The dog bit the man.", ""),
+        ("He did not pay the fee.", "He paid the fee.", "one statement reversed"),
+    ],
+)
+def test_findings_are_counted_in_words(source: str, output: str, words: str) -> None:
+    (pair,) = Facts(model=None).check([source], [output])
+    assert describe_findings(pair.findings) == words
+
+
+def test_only_meaning_is_explained_by_facts() -> None:
+    (pair,) = Facts(model=None).check(["The bridge opened in 1985."], ["The bridge opened in 1885."])
+    meaning, fluency = add_facts([Reason("meaning", -18.2, {"more left out": -11.0}), Reason("fluency", 2.0)], pair)
+    assert meaning.text == "meaning −18: more left out −11 (one date changed)"
+    assert fluency.text == "fluency +2"

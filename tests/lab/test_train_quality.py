@@ -171,6 +171,9 @@ def test_heads_are_fitted_to_a_finished_model(tmp_path: Path) -> None:
     fit = heads.fit_heads(model, recipe=recipe, ratings=files, output=tmp_path / "fitted")
     facts = json.loads((tmp_path / "fitted" / "model.json").read_text())
     assert facts["combination"]["parts"] == fit.parts
+    usual = facts["combination"]["averages"]
+    assert sorted([*usual, *fit.parts]) == sorted(recipe.powers)
+    assert all(0 < average < 1 for average in usual.values())
     assert fit.parts["meaning"]["terms"]["kept"]["weight"] > 0
     assert fit.parts["simplicity"]["terms"]["kept"]["weight"] == 0, "weights are never negative"
     assert fit.parts["meaning"]["pairs"] == {"own": 96, "reworded": len(load_reworded())}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -21,8 +22,9 @@ from plainly.core.progress import report_work
 from plainly.learned import encoder, events, quality, score_cache
 from plainly.learned.measurements import measure_pairs
 from plainly.learned.pieces import pieces, units, windows
-from plainly.learned.quality import Combination, Quality
+from plainly.learned.quality import Combination, Fluency, Quality
 from plainly.learned.sle import Sle
+from plainly.scoring.score_file import write_segments
 
 SOURCES = (
     "The legislation was promulgated notwithstanding vociferous opposition.",
@@ -117,11 +119,42 @@ def test_an_item_is_explained_by_what_its_parts_are_made_of(tmp_path: Path) -> N
     metric = Quality(model=str(toy_judge.write(tmp_path / "toy", combination=combination)))
     source = "The old lighthouse near the harbour was painted, and visitors admired its white tower."
     copy, half, blank = metric.explain_items(EvalSet.of([source] * 3), [source, "The old lighthouse was painted.", ""])
-    assert copy == "meaning +3: length and content words kept +3"
-    assert half.startswith("meaning −2")
-    assert blank == "meaning: nothing to read"
+    assert [reason.text for reason in copy] == ["meaning +3: less left out +3"]
+    assert [(reason.part, list(reason.terms)) for reason in half] == [("meaning", ["more left out"])]
+    assert half[0].points == pytest.approx(half[0].terms["more left out"])
+    assert blank == ()
     plain = Quality(model=str(toy_judge.write(tmp_path / "plain")))
-    assert plain.explain_items(EvalSet.of([source]), [source]) == []
+    assert plain.explain_items(EvalSet.of([source]), [source]) == [()]
+
+
+def test_parts_that_the_model_reads_itself_are_compared_with_their_averages(tmp_path: Path) -> None:
+    place = str(toy_judge.write(tmp_path / "toy", combination={"gain": 0.0, "averages": {"fluency": 0.25}}))
+    fluency = _segments(f"quality(model={place})", OUTPUTS)["fluency"]
+    for metric in (Quality(model=place), Fluency(model=place)):
+        reasons = [reason for (reason,) in metric.explain_items(EvalSet.of(SOURCES), OUTPUTS)]
+        assert [reason.part for reason in reasons] == ["fluency"] * len(OUTPUTS)
+        np.testing.assert_allclose([reason.points for reason in reasons], fluency - 25)
+
+
+def test_scores_and_reasons_share_a_reading_without_the_cache(toy: str, read: list[int]) -> None:
+    evalset = EvalSet.of(SOURCES)
+    first = Fluency(model=toy).measure(evalset, OUTPUTS)
+    Quality(model=toy).explain_items(evalset, OUTPUTS)
+    assert sum(read) == len(OUTPUTS)
+    reversed_order = Fluency(model=toy).measure(evalset, OUTPUTS[::-1])
+    assert sum(read) == 2 * len(OUTPUTS)
+    assert not np.array_equal(reversed_order, first)
+
+
+def test_items_in_json_lines_have_their_reasons(tmp_path: Path) -> None:
+    combination = _fitted(meaning={"weight": 0.0, "average": 0.4}, kept={"weight": 0.3, "average": -0.1})
+    spec = f"quality(model={toy_judge.write(tmp_path / 'toy', combination=combination)})"
+    evaluation = plainly.score(sources=SOURCES, outputs=SOURCES, metrics=[spec], intervals=False).evaluation
+    write_segments(str(tmp_path / "items.jsonl"), evaluation)
+    rows = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [reason["text"] for row in rows for reason in row[f"{spec}.reasons"]] == [
+        "meaning +3: less left out +3"
+    ] * len(SOURCES)
 
 
 def test_measurements_of_a_pair() -> None:

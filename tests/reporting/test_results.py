@@ -10,13 +10,17 @@ import math
 import re
 import xml.etree.ElementTree as tree
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import plainly
+import toy_judge
 from plainly import data
-from plainly.core.errors import BadInput
+from plainly.cli import main
+from plainly.core.errors import BadInput, UnknownName
+from plainly.metrics.evidence import KINDS
 from plainly.reporting import paper
 from plainly.reporting.overview import axes, front
 from plainly.reporting.report import Report, plot
@@ -263,6 +267,46 @@ def test_what_cannot_be_made_is_left_out_with_its_reason() -> None:
     assert "'nobody'" in report.overview.left_out[0]
     assert html.escape(report.overview.left_out[0], quote=True).replace("&#x27;", "&#39;") in report.html
     assert any(report.overview.left_out[0] in note.message for note in report.notes())
+
+
+def test_the_agreement_of_learned_scores_with_people_is_shown_beside_them(capsys: pytest.CaptureFixture[str]) -> None:
+    sources, outputs = ["The committee deferred its determination."], {"A": ["They decided to wait."]}
+    texts: dict[str, Any] = {"sources": sources, "outputs": outputs, "labeller": None, "audit": False}
+    every = plainly.report(**texts, metrics=["quality", "fluency", "fkgl"])
+    assert main(["metrics", "quality"]) == 0
+    described = capsys.readouterr().out
+    for row in every.agreement:
+        cells = [row.part, row.set, f"{row.n:,}", f"{row.low:.2f} to {row.high:.2f}".replace("-", "−")]
+        assert all(cell in described and f">{cell}</td>" in every.html for cell in cells), row
+    assert {row.kind for row in every.agreement} == set(KINDS)
+    weakest = min(every.agreement, key=lambda row: row.pearson)
+    (remark,) = [note.message for note in every.notes() if "weakest" in note.message]
+    assert f"{weakest.part} on outputs of {weakest.writers} ({weakest.set})" in remark
+    assert remark in described
+    assert remark in every.html
+    models = plainly.report(**texts, metrics=["quality"], kind="language-models")
+    assert {row["kind"] for row in models.json()["agreement"]} == {"language-models"}
+    assert "statistical systems" not in models.html
+    parts = plainly.report(**texts, metrics=["meaning"])
+    assert {row.part for row in parts.agreement} == {"meaning"}
+    assert plainly.report(**texts, metrics=["fkgl", "meaning(variant=tokens)"]).agreement == ()
+    with pytest.raises(UnknownName, match="robots"):
+        plainly.report(**texts, metrics=["quality"], kind="robots")
+
+
+def test_a_model_of_ones_own_has_no_agreement_of_the_shipped_one(tmp_path: Path) -> None:
+    spec = f"quality(model={toy_judge.write(tmp_path / 'toy')})"
+    report = plainly.report(sources=["A b."], outputs={"A": ["B."]}, metrics=[spec], labeller=None, audit=False)
+    assert report.agreement == ()
+    assert 'id="agreement"' not in report.html
+
+
+def test_items_show_the_reasons_for_their_quality() -> None:
+    source, output = "In March 2021 Mary Brown opened the new library.", "In March 2021 John Smith opened the library."
+    report = plainly.report(sources=[source], outputs={"A": [output]}, metrics=["quality"], labeller=None, audit=False)
+    reasons = plainly.check(output, source=source).reasons
+    assert "one name changed" in reasons[2].facts
+    assert json.dumps("; ".join(reason.text for reason in reasons), ensure_ascii=False) in report.html
 
 
 def test_a_corpus_too_large_to_hold_has_a_report_without_its_items(

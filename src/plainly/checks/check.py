@@ -15,6 +15,8 @@ from typing import Any, get_args
 from plainly.checks.findings import (
     Finding,
     Segments,
+    check_facts,
+    explain_scores,
     find_language,
     find_violations,
     measure_segments,
@@ -24,6 +26,7 @@ from plainly.checks.rules import FailOn, Rules, resolve_rules
 from plainly.core import registry
 from plainly.core.errors import BadInput, check_choice, check_text, check_texts
 from plainly.core.evalset import EvalSet
+from plainly.core.metric import Reason
 from plainly.core.result import Record
 from plainly.factcheck.reading import OUTCOMES, Outcome
 from plainly.metrics.evidence import in_language, works_in
@@ -32,10 +35,10 @@ from plainly.text.languages import detection
 
 @dataclass(frozen=True)
 class CheckResult:
-    """Whether a text may be shown, and every rule that it breaks.
+    """Whether a text may be shown, every rule that it breaks, and what its quality is made of.
 
     The outcome is "block", "review" (a person should look at the findings) or "pass". A text has passed unless its
-    outcome is ``fail_on`` or stricter.
+    outcome is ``fail_on`` or stricter. ``reasons`` has an entry for each part of the learned scores in the rules.
     """
 
     outcome: Outcome
@@ -43,6 +46,7 @@ class CheckResult:
     not_applied: tuple[str, ...] = ()  # metrics of rules that need a source or references, or another language
     language: str | None = None
     fail_on: FailOn = "block"
+    reasons: tuple[Reason, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -62,6 +66,7 @@ class CheckResult:
             "passed": self.passed,
             "language": self.language,
             "findings": findings,
+            "reasons": [reason.json() for reason in self.reasons],
             "not_applied": list(self.not_applied),
         }
 
@@ -106,9 +111,12 @@ def check(
             not_applied.append(spec)
     scores: Segments = segments
     today = datetime.date.today()
-    findings = tuple(find_violations(active, evalset, [text], scores, language=code or None, today=today))
+    facts = check_facts(active, evalset, [text], [0])
+    findings = tuple(find_violations(active, evalset, [text], scores, language=code or None, today=today, facts=facts))
     outcome = strictest(finding.outcome for finding in findings if not finding.waived)
-    return CheckResult(outcome, findings, tuple(not_applied), code or None, fail_on)
+    explained = explain_scores(segments, evalset, [text], facts).values()
+    reasons = {reason.part: reason for (of_text,) in explained for reason in of_text}
+    return CheckResult(outcome, findings, tuple(not_applied), code or None, fail_on, tuple(reasons.values()))
 
 
 @lru_cache(maxsize=1000)

@@ -29,11 +29,12 @@ from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.core.evalset import Absent, EvalSet
 from plainly.core.formatting import number
-from plainly.core.metric import Floats, Metric
+from plainly.core.metric import Floats, Metric, Reason
 from plainly.core.result import Record
 from plainly.core.tables import jsonable
-from plainly.factcheck.pairs import Facts
+from plainly.factcheck.pairs import Facts, PairCheck
 from plainly.factcheck.reading import OUTCOMES, FactFinding, Outcome
+from plainly.factcheck.reasons import add_facts
 from plainly.io.faults import output_faults
 from plainly.metrics.evidence import in_language
 from plainly.text.languages.detection import detect, detect_all
@@ -86,6 +87,7 @@ class Finding:
     source_start: int = 0
     source_stop: int = 0
     value: float = math.nan
+    reason: str = ""  # why the value is what it is, against what is usual
     waived: str = ""  # the reason
     system: str = ""
     place: int = 0
@@ -97,8 +99,11 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """What was found, with the words; the message about a fact has them."""
-        return self.message if self.rule.startswith(f"{FACTS}.") else f"{self.message} {self.words}".rstrip()
+        """What was found, with the words, and why; the message about a fact has them."""
+        if self.rule.startswith(f"{FACTS}."):
+            return self.message
+        reason = f"Against what is usual: {self.reason}." if self.reason else ""
+        return " ".join(filter(None, (self.message, self.words, reason)))
 
     def json(self) -> Record:
         return dict(jsonable(vars(self)))
@@ -133,10 +138,12 @@ def find_violations(
     system: str = "",
     misaligned: Collection[str] = (),
     today: datetime.date,
+    facts: Mapping[int, PairCheck] | None = None,
 ) -> Iterator[Finding]:
     """Yield every rule that an output breaks, by item; absent outputs break none.
 
-    ``segments`` has the scores of all items, ``misaligned`` the ids of items whose output fits another source.
+    ``segments`` has the scores of all items, ``misaligned`` the ids of items whose output fits another source, and
+    ``facts`` the result of ``check_facts`` where there is one.
     """
     sources = evalset.sources if evalset.has_sources else None
     copies = _copy_violations(rules, evalset, outputs)
@@ -144,13 +151,15 @@ def find_violations(
         places = [
             place for place in range(start, min(start + _CHUNK, len(outputs))) if not isinstance(outputs[place], Absent)
         ]
-        facts = _fact_violations(rules, evalset, outputs, places)
+        pairs = check_facts(rules, evalset, outputs, places) if facts is None else facts
+        limits = {place: list(_limit_violations(rules.items, place, segments)) for place in places}
+        reasons = _explain_limits(rules.items, limits, evalset, outputs, pairs)
         for place in places:
             output, item = outputs[place], evalset.ids[place]
             violations = [
-                *facts.get(place, ()),
+                *(_fact_violations(rules, pairs[place]) if place in pairs else ()),
                 *_text_violations(rules, sources[place] if sources is not None else "", output, language),
-                *_limit_violations(rules.items, place, segments),
+                *(replace(finding, reason=reasons.get((place, finding.rule), "")) for finding in limits[place]),
                 *copies.get(place, ()),
             ]
             if item in misaligned and MISALIGNED in rules.forbid:
@@ -161,18 +170,21 @@ def find_violations(
                 yield replace(finding, item=item, words=words, waived=waived, system=system, place=place)
 
 
-def _fact_violations(
-    rules: Rules, evalset: EvalSet, outputs: Sequence[str], places: Sequence[int]
-) -> dict[int, list[Finding]]:
-    """Return the facts that outputs with words change, reverse or add, by the place of the output."""
+def check_facts(rules: Rules, evalset: EvalSet, outputs: Sequence[str], places: Sequence[int]) -> dict[int, PairCheck]:
+    """Compare the facts of outputs with those of their sources, by the place of the output, if a rule is about facts.
+
+    Outputs without words and copies of the source are left out.
+    """
     if rules.facts == "ignore" or not evalset.has_sources:
         return {}
     checked = [place for place in places if has_words(outputs[place]) and outputs[place] != evalset.sources[place]]
     pairs = _FACTS.check([evalset.sources[place] for place in checked], [outputs[place] for place in checked])
-    return {
-        place: [_describe_fact(finding, rules) for finding in pair.findings if finding.outcome != "pass"]
-        for place, pair in zip(checked, pairs, strict=True)
-    }
+    return dict(zip(checked, pairs, strict=True))
+
+
+def _fact_violations(rules: Rules, pair: PairCheck) -> list[Finding]:
+    """Return the facts that an output changes, reverses or adds."""
+    return [_describe_fact(finding, rules) for finding in pair.findings if finding.outcome != "pass"]
 
 
 def _describe_fact(finding: FactFinding, rules: Rules) -> Finding:
@@ -241,6 +253,43 @@ def _limit_violations(limits: Sequence[Limit], place: int, segments: Segments) -
             side = "least" if limit.side == ">=" else "most"
             message = f"{limit.subject} is {number(value)}, and at {side} {number(limit.value)} is required."
             yield Finding("", limit.text, message, limit.outcome, value=value)
+
+
+def explain_scores(
+    specs: Iterable[str], evalset: EvalSet, outputs: Sequence[str], facts: Mapping[int, PairCheck]
+) -> dict[str, list[tuple[Reason, ...]]]:
+    """Return the reasons for the scores of every item, by spec, with the facts that differ; for few texts.
+
+    Metrics that do not explain their scores are left out.
+    """
+    explained = {spec: _resolve_metric(spec, evalset.language).explain_items(evalset, outputs) for spec in specs}
+    return {
+        spec: [add_facts(reasons, facts[place]) if place in facts else reasons for place, reasons in enumerate(items)]
+        for spec, items in explained.items()
+        if items
+    }
+
+
+def _explain_limits(
+    limits: Sequence[Limit],
+    findings: Mapping[int, Sequence[Finding]],
+    evalset: EvalSet,
+    outputs: Sequence[str],
+    facts: Mapping[int, PairCheck],
+) -> dict[tuple[int, str], str]:
+    """Return the reasons for scores beyond a limit, by place and rule; those of a headline are those of its parts."""
+    texts = {}
+    for limit in limits:
+        places = [place for place, broken in findings.items() if any(finding.rule == limit.text for finding in broken)]
+        if not places:
+            continue
+        checks = {index: facts[place] for index, place in enumerate(places) if place in facts}
+        explained = explain_scores([limit.spec], evalset[places], [outputs[place] for place in places], checks)
+        is_headline = limit.output == registry.metric(limit.spec).outputs[0]
+        for place, reasons in zip(places if explained else (), explained.get(limit.spec, ()), strict=True):
+            parts = [reason.text for reason in reasons if is_headline or reason.part == limit.output]
+            texts[place, limit.text] = "; ".join(parts)
+    return texts
 
 
 def _copy_violations(rules: Rules, evalset: EvalSet, outputs: Sequence[str]) -> dict[int, list[Finding]]:

@@ -7,6 +7,7 @@ from plainly.cli import options
 from plainly.core.errors import BadInput
 from plainly.core.progress import bar
 from plainly.core.result import Result
+from plainly.metrics.evidence import KINDS
 
 HELP = """\
 Make a report: one HTML file that needs no network, with scores, plots and every item.
@@ -29,6 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("what to include").add_argument
     add("--ratings", metavar="FILE", help="human ratings of these outputs: a table, or a public set's name")
     add("--labeller", default="rules", metavar="NAME", help="what labels operations (rules); none: no labels")
+    kind = "who wrote the outputs: shows the agreement of learned scores with people on such outputs alone"
+    add("--kind", choices=KINDS, help=kind)
     add("--no-audit", action="store_true", help="do not attack the metrics")
     options.add_sampling(parser, method=False)
     options.add_formats(parser, force=True)
@@ -48,6 +51,7 @@ def run(args: argparse.Namespace) -> Result:
         out=page,
         figures=args.figures,
         command=args.command_line,
+        kind=args.kind,
         sampling=options.sampling(args),
         progress=bar,
     )

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadSpec, did_you_mean
 from plainly.core.evalset import EvalSet
+from plainly.core.formatting import number
 
 Floats = npt.NDArray[np.float64]
 Need = Literal["source", "references"]
@@ -34,6 +35,41 @@ class TextSource(Protocol):
 
     @property
     def language(self) -> str: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """How far a part of an item's score is from what is usual, in points, and what made it so.
+
+    ``terms`` are what adds to the part or takes from it, in words, the largest first. ``facts`` says in words which
+    facts of the source differ in the output; they are found by rules and are not what the points are computed from.
+    """
+
+    part: str
+    points: float
+    terms: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    facts: str = ""
+
+    @property
+    def text(self) -> str:
+        """The reason in a line: "meaning −18: more left out −11, less close in meaning −7 (one fact lost)"."""
+        terms = ", ".join(f"{term} {_signed(points)}" for term, points in self.terms.items())
+        facts = f" ({self.facts})" if self.facts else ""
+        return f"{self.part} {_signed(self.points)}{terms and f': {terms}'}{facts}"
+
+    def json(self) -> dict[str, Any]:
+        terms = {term: round(points, 1) for term, points in self.terms.items()}
+        return {
+            "part": self.part,
+            "points": round(self.points, 1),
+            "terms": terms,
+            "facts": self.facts,
+            "text": self.text,
+        }
+
+
+def _signed(points: float) -> str:
+    return number(points, 0, sign=True, page=True)
 
 
 class Metric(ABC):
@@ -87,8 +123,8 @@ class Metric(ABC):
         """Return the same metric for texts in another language; it must have the parameter ``language``."""
         return dataclasses.replace(self, language=code)  # type: ignore[type-var]
 
-    def explain_items(self, evalset: EvalSet, outputs: Sequence[str]) -> list[str]:
-        """Return for each item, in a line, what its score is made of; empty where the metric does not say."""
+    def explain_items(self, evalset: EvalSet, outputs: Sequence[str]) -> list[tuple[Reason, ...]]:
+        """Return for each item what its score is made of; empty where the metric does not say."""
         return []
 
     def count_long_items(self, totals: Floats) -> int:

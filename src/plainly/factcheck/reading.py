@@ -65,7 +65,7 @@ _MESSAGES = {
     "harmless explanation": "An explanation, not a new fact: “{output}”.",
 }
 
-_KIND_NAMES = {
+KIND_NAMES = {
     "percent": "percentage", "phone": "phone number", "email": "e-mail address", "url": "web address",
 }  # fmt: skip
 
@@ -294,7 +294,7 @@ class FactFinding:
             key = "added negation" if self.kind == "polarity" else "added claim"
         elif self.effect == "flipped" and not self.output_words:
             key = "lost"
-        kind = _KIND_NAMES.get(self.kind, self.kind)
+        kind = KIND_NAMES.get(self.kind, self.kind)
         text = _MESSAGES.get(key) or _MESSAGES[self.effect]
         return text.format(kind=kind, source=self.source_words, output=self.output_words)
 

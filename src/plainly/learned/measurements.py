@@ -16,12 +16,12 @@ from plainly.text import sentences
 from plainly.text.lexicon import stem
 from plainly.text.words import FUNCTION_WORDS, words
 
-# What each measurement says, for explanations of a score; more of it is a larger number.
+# What a measurement above and below the usual says about an output, for explanations of a score.
 MEASUREMENTS = {
-    "kept": "length and content words kept",
-    "novelty": "new wording",
-    "brevity": "short sentences",
-    "shortening": "a shorter text",
+    "kept": ("less left out", "more left out"),
+    "novelty": ("more new wording", "less new wording"),
+    "brevity": ("shorter sentences", "longer sentences"),
+    "shortening": ("a shorter text", "a longer text"),
 }
 
 

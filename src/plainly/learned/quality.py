@@ -24,8 +24,7 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import number
-from plainly.core.metric import Floats
+from plainly.core.metric import Floats, Reason
 from plainly.learned import encoder
 from plainly.learned.encoder import Encoder, ReadingMetric, Readings, Vectors, rows
 from plainly.learned.measurements import MEASUREMENTS, measure_pairs
@@ -37,6 +36,12 @@ from plainly.text import sentences
 # A source with this many sentences is read with its output in pieces of this many tokens: docs/documents.md.
 _SEVERAL, _PIECE = 3, 72
 HEADS = ("overall", "fluency", "meaning", "simplicity")
+# What a value above and below the usual says about an output, for explanations of a score.
+_WORDS = MEASUREMENTS | {
+    "fluency": ("more fluent", "less fluent"),
+    "meaning": ("closer in meaning", "less close in meaning"),
+    "simplicity": ("reads simpler", "reads less simple"),
+}
 Variant = Literal["tokens", "judge"]
 DEFAULT: Variant = "judge"  # chosen by how well each agrees with people: docs/learned-metrics.md
 _MODELS = {"tokens": encoder.SHIPPED, "judge": encoder.JUDGE}
@@ -132,13 +137,14 @@ class FittedHead:
 class Combination:
     """How the parts are made and combined: constants that come with a model (``combination`` in its model.json).
 
-    A part is its fitted head in ``parts``, or else the value of the model's head of that name. Without a fitted head,
-    simplicity is mixed with the gain of ``sle`` mapped to 0–1 by a logistic curve. Quality is the weighted geometric
-    mean of the parts.
+    A part is its fitted head in ``parts``, or else the value of the model's head of that name, which is usually its
+    entry in ``averages``. Without a fitted head, simplicity is mixed with the gain of ``sle`` mapped to 0–1 by a
+    logistic curve. Quality is the weighted geometric mean of the parts.
     """
 
     powers: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(HEADS, 1.0))
     parts: Mapping[str, FittedHead] = field(default_factory=dict)
+    averages: Mapping[str, float] = field(default_factory=dict)
     gain: float = 0.5  # the share of the gain in simplicity
     middle: float = 0.0  # the gain that is mapped to one half
     width: float = 0.5  # the gain that multiplies the odds by e
@@ -185,37 +191,46 @@ class JudgedTexts:
         is_blank: npt.NDArray[np.bool_] = np.isnan(heads).any(axis=0) | (heads == 0).all(axis=0)
         return is_blank
 
-    def explain(self) -> list[str]:
-        """Return for each output how far its parts are from what is usual, and what made them so.
+    def explain(self, parts: Sequence[str] = HEADS) -> list[tuple[Reason, ...]]:
+        """Return for each output how far some parts are from what is usual, and what made them so.
 
-        For example: "meaning −18: length and content words kept −11, the model's meaning −7". Contributions of less
-        than a point are left out.
+        Contributions of less than a point are left out, and so are outputs without a word.
         """
+        fitted = {name: head.average for name, head in self.combination.parts.items()}
+        averages = {**self.combination.averages, **fitted}
         return [
-            "; ".join(self._explain(part, head, at) for part, head in self.combination.parts.items())
-            for at in range(len(self.pieces))
+            () if is_blank else tuple(self._explain(part, averages[part], at) for part in parts if part in averages)
+            for at, is_blank in enumerate(self.is_blank.tolist())
         ]
 
-    def _explain(self, part: str, head: FittedHead, at: int) -> str:
-        if self.is_blank[at]:
-            return f"{part}: nothing to read"
-        points = {name: 100 * float(value[at]) for name, value in head.contributions(self.values).items()}
-        total = 100 * (float(self.parts[part][at]) - head.average)
-        order = sorted((name for name in points if abs(points[name]) >= 1), key=lambda name: -abs(points[name]))
-        terms = [f"{MEASUREMENTS.get(name) or _of_model(name)} {_signed(points[name])}" for name in order]
-        return f"{part} {_signed(total)}" + (f": {', '.join(terms)}" if terms else "")
-
-
-def _of_model(head: str) -> str:
-    return f"the model's {head}"
-
-
-def _signed(points: float) -> str:
-    return number(points, 0, sign=True, page=True)
+    def _explain(self, part: str, average: float, at: int) -> Reason:
+        head = self.combination.parts.get(part)
+        values = {} if head is None else head.contributions(self.values)
+        points = {_WORDS[name][int(value[at] < 0)]: 100 * float(value[at]) for name, value in values.items()}
+        terms = {words: points[words] for words in sorted(points, key=lambda words: -abs(points[words]))}
+        return Reason(
+            part,
+            100 * (float(self.parts[part][at]) - average),
+            {words: value for words, value in terms.items() if abs(value) >= 1},
+        )
 
 
 def judge(name: str, evalset: EvalSet, outputs: Sequence[str]) -> JudgedTexts:
-    """Read outputs beside their sources with a model, and measure them if its parts need that."""
+    """Read outputs beside their sources with a model, and measure them if its parts need that.
+
+    The last outputs are kept with the set, so that several metrics and their reasons need one reading.
+    """
+    last: dict[tuple[str, ...], JudgedTexts] = evalset.prepare(("judged", name), lambda _: {})
+    key = tuple(outputs)
+    judged = last.get(key)
+    if judged is None:
+        judged = _judge(name, evalset, outputs)
+        last.clear()
+        last[key] = judged
+    return judged
+
+
+def _judge(name: str, evalset: EvalSet, outputs: Sequence[str]) -> JudgedTexts:
     model = load_judge(name)
     combination = Combination.of(model)
     readings = read_pairs(model, evalset, outputs)
@@ -252,9 +267,8 @@ class Quality(ReadingMetric):
         columns = [combination.quality(parts), *(parts[name] for name in self.outputs[1:])]
         return rows(*(100 * column for column in columns), pieces=judged.pieces)
 
-    def explain_items(self, evalset: EvalSet, outputs: Sequence[str]) -> list[str]:
-        judged = judge(self.model, evalset, outputs)
-        return judged.explain() if judged.combination.parts else []
+    def explain_items(self, evalset: EvalSet, outputs: Sequence[str]) -> list[tuple[Reason, ...]]:
+        return judge(self.model, evalset, outputs).explain()
 
 
 @dataclass(frozen=True, repr=False)
@@ -272,6 +286,9 @@ class Fluency(ReadingMetric):
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         return _measure_head("fluency", self.model, evalset, outputs)
+
+    def explain_items(self, evalset: EvalSet, outputs: Sequence[str]) -> list[tuple[Reason, ...]]:
+        return judge(self.model, evalset, outputs).explain(("fluency",))
 
 
 @dataclass(frozen=True, repr=False)
@@ -318,6 +335,9 @@ class Meaning(ReadingMetric):
         ]
         values = np.array(best, dtype=np.float64).reshape(len(outputs), 4)
         return rows(*100 * values[:, :3].T, pieces=values[:, 3])
+
+    def explain_items(self, evalset: EvalSet, outputs: Sequence[str]) -> list[tuple[Reason, ...]]:
+        return judge(self.model, evalset, outputs).explain(("meaning",)) if self.variant == "judge" else []
 
 
 def _measure_head(head: str, name: str, evalset: EvalSet, outputs: Sequence[str]) -> Floats:

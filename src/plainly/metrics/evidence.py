@@ -4,15 +4,17 @@ Metrics of plainly have an entry in evidence.toml. Others state their languages 
 separated by spaces, ``any``, or ``model`` where they depend on the model.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
 from plainly.core import registry
-from plainly.core.errors import PlainlyError
+from plainly.core.errors import PlainlyError, UnknownName
 from plainly.core.files import read_shipped
+from plainly.core.formatting import number
 from plainly.core.metric import Metric
+from plainly.core.result import Table
 from plainly.text.languages.detection import language_name
 
 # The parameters of metrics that name a model or a parser.
@@ -46,8 +48,18 @@ class Agreement:
     rater: float | None = None
     unit: str = "sentences"
 
+    @property
+    def writers(self) -> str:
+        """Who wrote the outputs, in words."""
+        return f"{self.kind} systems" if self.kind in _SYSTEMS else self.kind.replace("-", " ")
 
-KINDS = ("statistical", "neural", "language-models", "people")
+    @property
+    def interval(self) -> str:
+        return f"{number(self.low, page=True)} to {number(self.high, page=True)}"
+
+
+_SYSTEMS = ("statistical", "neural")
+KINDS = (*_SYSTEMS, "language-models", "people")
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,11 @@ def all_evidence() -> dict[str, Evidence]:
         lists = {key: tuple(papers()[paper] for paper in entry.get(key, ())) for key in ("papers", "cite", "after")}
         return Evidence(**entry | lists | {"agreement": tuple(Agreement(**row) for row in entry.get("agreement", ()))})
 
-    return {name: build(entry) for name, entry in read_shipped(__file__, "evidence.toml").items()}
+    entries = {name: build(entry) for name, entry in read_shipped(__file__, "evidence.toml").items()}
+    for name in ("fluency", "meaning"):  # metrics that are parts of quality
+        rows = tuple(row for row in entries["quality"].agreement if row.part == name)
+        entries[name] = replace(entries[name], agreement=rows)
+    return entries
 
 
 def evidence(metric: Metric | type[Any]) -> Evidence:
@@ -99,6 +115,40 @@ def evidence(metric: Metric | type[Any]) -> Evidence:
         metric.evidence or "plainly has no study of it. Audit it before you rely on it.",
         advice=metric.evidence,
     )
+
+
+def check_kind(kind: str | None) -> None:
+    """Raise unless a kind of output is known; None is all kinds."""
+    if kind is not None and kind not in KINDS:
+        raise UnknownName("kind of output", kind, KINDS, see="plainly metrics --help")
+
+
+def find_agreement(metric: Metric | type[Any], kind: str | None = None) -> tuple[Agreement, ...]:
+    """Return how far a metric agrees with people on outputs of one kind, or of all; for shipped models only."""
+    rows = evidence(metric).agreement
+    if isinstance(metric, Metric) and not uses_shipped_model(metric):
+        return ()
+    return tuple(row for row in rows if kind in (None, row.kind))
+
+
+def tabulate_agreement(rows: Sequence[Agreement]) -> Table:
+    """Return the agreement with people as a table; the notes name its weakest row and what was not measured."""
+    header = ("outputs of", "part", "ratings", "n", "Pearson", "95 % interval", "one more rater")
+    cells = tuple(
+        (
+            f"{row.writers}, {row.unit}", row.part, row.set, f"{row.n:,}",
+            number(row.pearson, page=True), row.interval, number(row.rater, page=True),
+        )
+        for row in rows
+    )  # fmt: skip
+    weakest = min(rows, key=lambda row: row.pearson)
+    rater = "" if weakest.rater is None else f"; one more rater has {number(weakest.rater, page=True)}"
+    remark = (
+        f"The agreement with people is weakest for {weakest.part} on outputs of {weakest.writers} ({weakest.set}): "
+        f"{number(weakest.pearson, page=True)}, interval {weakest.interval}{rater}."
+    )
+    notes = (remark, "No ratings of whole documents were available.")
+    return Table(header, cells, "Agreement with people", notes, text_columns=frozenset({0, 1, 2}))
 
 
 def describe_for_methods(metric: Metric, spec: str) -> str:

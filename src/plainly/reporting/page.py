@@ -16,8 +16,10 @@ from plainly.auditing.attacks import ATTACKS
 from plainly.checks.gate import OUTCOME_NAMES, Gate
 from plainly.core.errors import require_package
 from plainly.core.formatting import interval, label, listed, number, p_value, replace_surrogates, short, visible
+from plainly.core.result import Table
 from plainly.factcheck.facts import FactChecks
 from plainly.factcheck.pairs import PairCheck
+from plainly.factcheck.reasons import add_facts
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
 from plainly.reporting.figures import SIDES, Panel
@@ -32,9 +34,15 @@ _SECTIONS: dict[str, list[str]] = tomllib.loads(read_asset("sections.toml"))
 
 
 def page(
-    overview: Overview, title: str, panels: Iterable[Panel], *, gate: Gate | None = None, command: str = ""
+    overview: Overview,
+    title: str,
+    panels: Iterable[Panel],
+    *,
+    gate: Gate | None = None,
+    command: str = "",
+    agreement: Table | None = None,
 ) -> str:
-    """Return the whole report as HTML."""
+    """Return the whole report as HTML; ``agreement`` is how far its learned scores agree with people."""
     template = environment("A report").get_template("report.html")
     from markupsafe import Markup as safe  # for trusted or already escaped text
 
@@ -84,6 +92,7 @@ def page(
             command=command,
             signatures={spec: str(scores[spec].signature) for spec in overview.specs},
             sections=sections,
+            agreement=agreement,
             evidence={spec: evidence(overview.metric(spec)) for spec in overview.specs},
             operation_labels={} if overview.operations is None else overview.operations.labels,
             browsable=bool(overview.outputs),
@@ -304,7 +313,10 @@ def _reasons(overview: Overview, system: str, spec: str) -> list[str]:
     """Return what the scores of the items are made of, where the metric says it."""
     if not overview.outputs:
         return []
-    return overview.metric(spec).explain_items(overview.evalset, overview.outputs[system])
+    explained = overview.metric(spec).explain_items(overview.evalset, overview.outputs[system])
+    checks = overview.facts.by_system[system] if overview.facts is not None else {}
+    items = (add_facts(reasons, checks[at]) if at in checks else reasons for at, reasons in enumerate(explained))
+    return ["; ".join(reason.text for reason in reasons) for reasons in items]
 
 
 def _operations(operations: PlacedOperations, systems: Sequence[str]) -> dict[str, Any]:

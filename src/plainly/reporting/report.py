@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.io.texts import TextArguments
+from plainly.metrics.evidence import Agreement, check_kind, find_agreement, tabulate_agreement
 from plainly.people import RatingsLike, read_ratings
 from plainly.people.preferences import rank, read_rankings
 from plainly.reporting import paper
@@ -54,6 +55,13 @@ class Report(Result):
     figures: list[Path] = field(default_factory=list)
     gate: Gate | None = None
     command: str = ""  # the command line that made it
+    kind: str | None = None  # who wrote the outputs: a kind of plainly.metrics.evidence; None where it is not known
+
+    @property
+    def agreement(self) -> tuple[Agreement, ...]:
+        """How far the learned scores agree with people on outputs of this kind, or of all."""
+        metrics = map(self.overview.metric, self.overview.specs)
+        return tuple(dict.fromkeys(row for metric in metrics for row in find_agreement(metric, self.kind)))
 
     @cached_property
     def plots(self) -> tuple[Panel, ...]:
@@ -77,7 +85,8 @@ class Report(Result):
         """The page."""
         from plainly.reporting.page import page
 
-        return page(self.overview, self.title, self.plots, gate=self.gate, command=self.command)
+        agreement = tabulate_agreement(self.agreement) if self.agreement else None
+        return page(self.overview, self.title, self.plots, gate=self.gate, command=self.command, agreement=agreement)
 
     def write(self, path: str | Path) -> Path:
         """Write the page and return its path."""
@@ -121,6 +130,7 @@ class Report(Result):
             "figures": list(map(str, self.figures)),
             "summary": [sentence.text for sentence in self.summary],
             "left_out": list(self.overview.left_out),
+            "agreement": [asdict(row) for row in self.agreement],
             "warnings": [caution.json() for caution in self.overview.cautions],
         }
 
@@ -138,6 +148,7 @@ class Report(Result):
             *(Note(sentence.text, "claim") for sentence in self.summary),
             *(Note(f"Left out: {reason}") for reason in contents.left_out),
             *([Note(notice)] if notice else []),
+            *(Note(text) for text in (tabulate_agreement(self.agreement).notes[:1] if self.agreement else ())),
             *contents.cautions,
             *files,
         ]
@@ -171,17 +182,21 @@ def report(
     figures: str | Path | None = None,
     gate: Gate | None = None,
     command: str = "",
+    kind: str | None = None,
     progress: Progress = no_progress,
 ) -> Report:
     """Report on scores: ``data`` is what ``score`` takes, or an evaluation that it returned.
 
     ``labeller`` labels the operations (None: no labels), ``audit`` turns tricks on the metrics on or off, ``ratings``
     are human ratings of these outputs: a file, the name of a public set, or ratings read by ``plainly.people``.
-    The findings of a ``gate`` become a section, and the ``command`` is shown beside the signatures.
+    The findings of a ``gate`` become a section, and the ``command`` is shown beside the signatures. ``kind`` says who
+    wrote the outputs (statistical, neural, language-models or people), so that the page shows how far learned scores
+    agree with people on such outputs; without it, on all kinds.
     The page is written to ``out`` and the figures into the directory ``figures``, if given.
     """
     if out is not None and not Path(out).resolve().parent.is_dir():
         raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Create it first.")
+    check_kind(kind)
     choices = read_rankings(ratings) if isinstance(ratings, str | Path) else None
     judgements = None if ratings is None or choices is not None else read_ratings(ratings, progress=progress)
     evaluation = measure(
@@ -194,7 +209,7 @@ def report(
     contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
     if choices is not None:
         contents = replace(contents, preferences=rank(choices))
-    result = Report(contents, title or evaluation.evalset.name or _TITLE, gate=gate, command=command)
+    result = Report(contents, title or evaluation.evalset.name or _TITLE, gate=gate, command=command, kind=kind)
     if figures is not None:
         result.write_figures(figures, progress=progress)
     if out is not None:  # last, so that nothing can fail when the page is there

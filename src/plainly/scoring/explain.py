@@ -16,13 +16,20 @@ from typing import Any
 import numpy as np
 
 from plainly.core import registry
-from plainly.core.errors import BadInput, BrokenPlugin, DataUnavailable, MissingExtra, UnknownName
+from plainly.core.errors import BadInput, BrokenPlugin, DataUnavailable, MissingExtra
 from plainly.core.files import read_shipped
 from plainly.core.formatting import listed, number
 from plainly.core.result import Listing, Note, Record, Result, Table
 from plainly.core.tables import plain
 from plainly.io.texts import Texts
-from plainly.metrics.evidence import KINDS, describe_languages, evidence
+from plainly.metrics.evidence import (
+    Agreement,
+    check_kind,
+    describe_languages,
+    evidence,
+    find_agreement,
+    tabulate_agreement,
+)
 from plainly.metrics.sari import VARIANTS
 from plainly.scoring.evaluate import Evaluation, evaluate
 
@@ -125,8 +132,7 @@ def describe(name: str | None = None, *, kind: str | None = None) -> Listing:
 
     ``kind`` limits the agreement with people to outputs of one kind: statistical, neural, language-models or people.
     """
-    if kind is not None and kind not in KINDS:
-        raise UnknownName("kind of output", kind, KINDS, see="plainly metrics --help")
+    check_kind(kind)
     facts, problems = [], []
     for metric_name in registry.names() if name is None else [name]:
         try:
@@ -177,7 +183,7 @@ def _facts(name: str, kind: str | None) -> Record:
         "evidence": evidence(metric).advice,
         "languages": describe_languages(metric),
         "unit": evidence(metric).unit,
-        "agreement": [asdict(row) for row in evidence(metric).agreement if kind in (None, row.kind)],
+        "agreement": [asdict(row) for row in find_agreement(metric, kind)],
         "needs": sorted(metric.needs),
         "better": metric.better,
         "outputs": list(metric.outputs),
@@ -211,26 +217,11 @@ def _prose(facts: Record) -> str:
         paragraphs.append("\n".join(["Parameters", *parameters]))
     paragraphs.append("Outputs, the first is the headline\n" + _indent(", ".join(facts["outputs"])))
     if facts["agreement"]:
-        paragraphs.append(_agreement(facts["agreement"]))
+        paragraphs.append(plain(tabulate_agreement([Agreement(**row) for row in facts["agreement"]])))
     if facts["name"] == "sari":
         variants = [_indent(f"{name}: {variant.why}", hanging="  ") for name, variant in VARIANTS.items()]
         paragraphs.append("\n".join(["Variants", *variants]))
     return "\n\n".join(paragraphs)
-
-
-def _agreement(rows: list[Record]) -> str:
-    """Return the agreement with people as a table, and its weakest row in words."""
-    header = ("outputs of", "part", "ratings", "n", "Pearson", "95 %", "one more rater")
-    cells = []
-    for row in rows:
-        interval = f"{row['low']:.2f} to {row['high']:.2f}"
-        who = f"{row['kind'].replace('-', ' ')}, {row['unit']}"
-        numbers = (f"{row['n']:,}", f"{row['pearson']:.2f}", interval, number(row["rater"], 2, undefined="–"))
-        cells.append((who, row["part"], row["set"], *numbers))
-    weakest = min(rows, key=lambda row: row["pearson"])
-    remark = f"Weakest: {weakest['part']} of {weakest['kind'].replace('-', ' ')} ({weakest['set']})."
-    lines = [remark, "No ratings of whole documents were available."]
-    return "\n".join(["Agreement with people", plain(Table(header, tuple(cells))), *lines])
 
 
 def _indent(text: str, *, hanging: str = "") -> str:

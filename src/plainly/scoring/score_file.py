@@ -37,6 +37,18 @@ def segment_columns(evaluation: ScoreTable) -> dict[str, list[Any]]:
     return columns
 
 
+def _reason_columns(evaluation: ScoreTable) -> dict[str, list[Any]]:
+    """Return what the scores of each item are made of as ``metric.reasons``, for metrics that say it."""
+    columns: dict[str, list[Any]] = {}
+    texts_by_system = evaluation.outputs or {}
+    for system in evaluation.systems if texts_by_system else ():
+        for spec, metric in evaluation.metrics.items():
+            if items := metric.explain_items(evaluation.evalset, texts_by_system[system]):
+                texts = [[reason.json() for reason in reasons] for reasons in items]
+                columns.setdefault(f"{spec}.reasons", []).extend(texts)
+    return columns
+
+
 def check_segments(path: str) -> None:
     """Raise unless the file's name says in which format to write every item's scores."""
     if Path(path).suffix.lower() not in _SUFFIXES:
@@ -44,10 +56,13 @@ def check_segments(path: str) -> None:
 
 
 def write_segments(path: str, evaluation: ScoreTable) -> None:
-    """Write every item's scores; the file's name determines the format. Undefined is null or an empty field."""
+    """Write every item's scores; the file's name determines the format. Undefined is null or an empty field.
+
+    JSON lines also have the reasons for the scores of metrics that explain them.
+    """
     check_segments(path)
     suffix = Path(path).suffix.lower()
-    columns = segment_columns(evaluation)
+    columns = segment_columns(evaluation) | (_reason_columns(evaluation) if suffix == ".jsonl" else {})
     if suffix == ".parquet":
         pyarrow = import_pyarrow()
         sink = io.BytesIO()

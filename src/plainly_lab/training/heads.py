@@ -132,7 +132,9 @@ def fit_heads(
         if name != REWORDED
     ]
     facts = json.loads((source / "model.json").read_text(encoding="utf-8"))
-    combination = {"powers": dict(recipe.powers), "gain": 0.0, "parts": parts}
+    own = {part: np.concatenate([sets[name].values[part] for name in scale]) for part in recipe.powers}
+    averages = {part: round(float(values.mean()), 4) for part, values in own.items() if part not in parts}
+    combination = {"powers": dict(recipe.powers), "gain": 0.0, "parts": parts, "averages": averages}
     facts |= {"name": directory.name, "combination": combination, "data": list(dict.fromkeys([*facts["data"], *scale]))}
     directory.mkdir(parents=True, exist_ok=True)
     for name in _FILES:
