@@ -83,9 +83,7 @@ def claim(
 
     A person to whom a number of items was ``promised`` gets as many, and no more.
     """
-    _lock(connection)
-    change_state(connection, "leased", "expired", assignment.c.expires_at < now)
-    _end_idle_places(connection, now)
+    end_expired(connection, now)
     if promised is not None:
         _keep_place(connection, project, rater_id, now)
     leases = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
@@ -156,7 +154,6 @@ def reserve(connection: Connection, project: Project, rater_id: int, count: int,
     Items that every one of the people still needed has to judge come first. So the last person finds enough different
     items where the numbers of people and items fit exactly.
     """
-    _lock(connection)
     overlap = project.assignment.overlap
     free = select(func.sum(overlap - item.c.taken)).where(item.c.kind == "main", item.c.taken < overlap)
     people = math.ceil((connection.execute(free).scalar() or 0) / count)
@@ -175,26 +172,22 @@ def reserve(connection: Connection, project: Project, rater_id: int, count: int,
         count -= len(rows)
 
 
-def _lock(connection: Connection) -> None:
-    """Let one person at a time choose items; SQLite has a single writer anyway."""
-    if connection.dialect.name == "postgresql":
+def end_expired(connection: Connection, now: float) -> None:
+    """End expired leases, and the places of people who do nothing. Whoever chooses items next does so alone."""
+    if connection.dialect.name == "postgresql":  # One at a time; SQLite has a single writer anyway.
         connection.execute(text("SELECT pg_advisory_xact_lock(709217)"))
+    change_state(connection, "leased", "expired", assignment.c.expires_at < now)
+    idle = update(rater).where(rater.c.place_until < now).values(place_until=None).returning(rater.c.id)
+    if people := connection.execute(idle).scalars().all():
+        change_state(connection, "reserved", "expired", assignment.c.rater_id.in_(people))
 
 
-def _keep_place(
-    connection: Connection, project: Project, rater_id: int, now: float, *, is_new: bool = False
-) -> None:
+def _keep_place(connection: Connection, project: Project, rater_id: int, now: float, *, is_new: bool = False) -> None:
     """Keep a person's reserved items for another while; a place that was given up stays so."""
     own = update(rater).where(rater.c.id == rater_id)
     if not is_new:
         own = own.where(rater.c.place_until.is_not(None))
     connection.execute(own.values(place_until=now + project.assignment.lease_minutes * 60))
-
-
-def _end_idle_places(connection: Connection, now: float) -> None:
-    idle = update(rater).where(rater.c.place_until < now).values(place_until=None).returning(rater.c.id)
-    if people := connection.execute(idle).scalars().all():
-        change_state(connection, "reserved", "expired", assignment.c.rater_id.in_(people))
 
 
 def change_state(connection: Connection, old: str, new: str, condition: Any, *, times: int = -1) -> int:
@@ -249,7 +242,9 @@ def _estimate_total(connection: Connection, project: Project, rater_id: int, pro
     own = _count(connection, is_open, is_own, assignment.c.state != "expired")
     left = min(_count(connection, is_open, table=item) - own, most, _remaining_items(connection, project))
     if "check" in kinds:
-        left += count_checks(project, left, _count(connection, item.c.kind == "check", _is_unseen(rater_id), table=item))
+        left += count_checks(
+            project, left, _count(connection, item.c.kind == "check", _is_unseen(rater_id), table=item)
+        )
     return total + max(0, left)
 
 

@@ -7,6 +7,7 @@ meaning that it had when it was given.
 import asyncio
 import io
 import json
+import logging
 import tempfile
 import time
 import zipfile
@@ -22,13 +23,14 @@ from starlette.responses import Response
 
 from plainly.core.errors import BadInput, MissingExtra
 from plainly.core.result import Record
-from plainly_studio import exports, live, people, schema, tasks
+from plainly_studio import assignments, exports, live, people, schema, tasks
 from plainly_studio.context import Call, Studio, format_time, reply
 from plainly_studio.exports import Ledger
 from plainly_studio.project import Project, parse_project, read_project
 from plainly_studio.store import InvalidField, Refusal, log_event, read_fact, store_fact
 
 _WATCH_SECONDS = 30.0
+log = logging.getLogger("plainly_studio")
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/jsonl",
@@ -160,13 +162,23 @@ def _attach(content: bytes, ending: str, form: str) -> Response:
 
 
 async def watch(studio: Studio) -> None:
-    """Check every half minute whether the stop rule on precision is met, and whether personal data must be deleted."""
+    """Tidy up every half minute, also after a minute without a database."""
     while True:
-        project = studio.project
-        await studio.write(partial(people.purge, project=project, now=time.time()))
-        if project.stop.half_width and await studio.compute(live.is_precise):
-            await studio.write(partial(_stop_at_precision, half_width=project.stop.half_width))
+        try:
+            await tidy(studio)
+        except Exception as error:
+            log.error("tidying up: %s", type(error).__name__)
         await asyncio.sleep(_WATCH_SECONDS)
+
+
+async def tidy(studio: Studio) -> None:
+    """Give up idle places, delete personal data on their day, erase what was deleted, and apply the stop rule."""
+    project, now = studio.project, time.time()
+    await studio.write(partial(assignments.end_expired, now=now))
+    await studio.write(partial(people.purge, project=project, now=now))
+    await run_in_threadpool(studio.store.erase_traces)
+    if project.stop.half_width and await studio.compute(live.is_precise):
+        await studio.write(partial(_stop_at_precision, half_width=project.stop.half_width))
 
 
 def _stop_at_precision(connection: Connection, half_width: float) -> None:

@@ -261,12 +261,16 @@ def _add_person(
 ) -> Row[Any]:
     """Add a person, with a place in the study for a rater."""
     now, role = time.time(), "owner" if visit.invitation.kind == "owner" else "rater"
+    if role == "rater":
+        assignments.end_expired(connection, now)
     count = count_places(connection, project) if role == "rater" else 1
     if not count:
         raise Refusal(409, "full", "This study is full: no items are open. Nothing about you was stored.")
     promised = count if agreed_items(project) and role == "rater" else None
     if promised is not None and announced is not None and promised < announced:
-        raise Refusal(409, "fewer", "Others have begun since you opened the page, and there are fewer items for you now.")
+        raise Refusal(
+            409, "fewer", "Others have begun since you opened the page, and there are fewer items for you now."
+        )
     has_agreed = bool(project.consent) and role == "rater"
     values = {
         "pseudonym": "r-" + secrets.token_hex(5),  # It reveals neither the person nor when they joined.
@@ -455,8 +459,8 @@ def outcome_of(
     Complete is who did all announced items, or, where no number was announced, all that was left. When the owner stops
     the study, nobody who has begun loses the pay.
     """
-    if state == "failed":
-        return "screened-out"
+    if state in ("failed", "working"):
+        return "screened-out" if state == "failed" else None
     is_over = state in ("finished", "waiting")
     if done and (is_over if promised is None else done >= promised or is_over):
         return "returned" if declined > project.quality.cannot_judge_share * done else "complete"

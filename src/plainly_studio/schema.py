@@ -142,3 +142,13 @@ event = _table(
     _column("action", String(40)),
     _column("detail", Text),
 )
+PERSONAL = (
+    rater.c.crowd,
+    rater.c.person,
+    rater.c.excluded_why,
+    rater.c.decision_why,
+    invitation.c.label,
+    entry.c.payload,
+    draft.c.payload,
+    event.c.detail,
+)
