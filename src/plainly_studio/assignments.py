@@ -125,14 +125,14 @@ def count_leases(connection: Connection, rater_id: int) -> int:
 
 
 def _count_states(connection: Connection, rater_id: int) -> Counter[str]:
-    return Counter({state: count for state, count in connection.execute(_COUNT_STATES, {"rater": rater_id})})
+    return Counter(dict(connection.execute(_COUNT_STATES, {"rater": rater_id}).tuples().all()))
 
 
 def count_main_answers(connection: Connection, rater_id: int) -> tuple[int, int]:
     """Count the study's own items that a rater has answered, and those of them that they could not judge."""
     is_own = (item.c.kind == "main") & (assignment.c.rater_id == rater_id) & assignment.c.state.in_(ANSWERED)
     statement = select(assignment.c.state, func.count()).select_from(_WITH_ITEM).where(is_own)
-    counts = Counter({state: count for state, count in connection.execute(statement.group_by(assignment.c.state))})
+    counts = Counter(dict(connection.execute(statement.group_by(assignment.c.state)).tuples().all()))
     return counts.total(), counts["declined"]
 
 

@@ -267,7 +267,7 @@ EDITABLE: Mapping[str, str] = {
     "assignment.overlap": "People for each item",
     "assignment.early": "Items that get all their people first",
     "assignment.per_rater": "Most items for one person (0: no limit)",
-    "assignment.lease_minutes": "Minutes until an item, or the place of somebody who does nothing, goes to another person",
+    "assignment.lease_minutes": "Minutes until an item, or the place of somebody who is away, goes to another person",
     "assignment.replacements": "People who are replaced for an item because they cannot judge it",
     "stop.answers": "Stop after this many answers (0: never)",
     "stop.half_width": "Stop when the interval of every mean has this half-width (0: never)",

@@ -396,9 +396,8 @@ def withdraw(connection: Connection, project: Project, person: Person) -> tuple[
     """
     count = assignments.count_answers(connection, person.id)
     outcome = end_work(connection, project, person)
-    checks = _count_checks(connection, project).get(person.id, (0, 0))
     past = connection.execute(select(rater.c.past_checks).where(rater.c.id == person.id)).scalar()
-    checks = tuple(map(sum, zip(checks, json.loads(past or "[0, 0]"), strict=True)))
+    checks = _add_checks(_count_checks(connection, project).get(person.id), past)
     _delete_answers(connection, person.id)
     values: dict[str, Any] = {"state": "withdrawn", "past_checks": json.dumps(checks), "place_until": None}
     if outcome == "returned":
@@ -561,6 +560,13 @@ def _count_checks(connection: Connection, project: Project) -> dict[int, tuple[i
     return counts
 
 
+def _add_checks(checks: tuple[int, int] | None, past: str | None) -> tuple[int, int]:
+    """Return a person's checks with those from before a withdrawal."""
+    right, total = checks or (0, 0)
+    past_right, past_total = json.loads(past or "[0, 0]")
+    return right + past_right, total + past_total
+
+
 def list_raters(connection: Connection, project: Project, secret: Secret) -> list[dict[str, Any]]:
     """Return all raters with their platform ids, number of answers, outcome, code and pay."""
     by_state = select(assignment.c.rater_id, assignment.c.state, func.count())
@@ -573,7 +579,7 @@ def list_raters(connection: Connection, project: Project, secret: Secret) -> lis
     rows = []
     for row in connection.execute(select(rater).where(rater.c.role == "rater").order_by(rater.c.id)).all():
         own = states.get(row.id, {})
-        right, total = map(sum, zip(checks.get(row.id, (0, 0)), json.loads(row.past_checks or "[0, 0]"), strict=True))
+        right, total = _add_checks(checks.get(row.id), row.past_checks)
         rows.append(
             {
                 "rater": row.pseudonym,
@@ -600,7 +606,7 @@ def list_raters(connection: Connection, project: Project, secret: Secret) -> lis
 
 
 def _pay(project: Project, row: Row[Any], right: int, total: int) -> dict[str, Any]:
-    """Return the decision about a person's pay with its reason, and the bonus: the owner's own, or those of the rules."""
+    """Return the decision about a person's pay with its reason, and the bonus: the owner's own, or by the rules."""
     reasons = {
         "complete": "did what was asked",
         "screened-out": "did not pass the test",

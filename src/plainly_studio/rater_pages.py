@@ -150,13 +150,13 @@ async def claim(call: Call) -> Response:
             counts = assignments.count_main_answers(connection, person.id)
             claim = assignments.Claim((), state, assignments.count_answers(connection, person.id), None, *counts)
             return claim, outcome, seconds
-        options = {"want": want, "have": have, "now": time.time(), "promised": person.promised}
-        claim = assignments.claim(connection, project, person.id, **options)
-        work_done = (claim.done, claim.declined, person.promised)
-        outcome = None if claim.items or have else people.outcome_of(project, claim.state, *work_done)
-        if outcome is not None:
-            people.record_outcome(connection, person.id, outcome)
-        return claim, outcome, seconds
+        claim = assignments.claim(
+            connection, project, person.id, want=want, have=have, now=time.time(), promised=person.promised
+        )
+        earned = people.outcome_of(project, claim.state, claim.done, claim.declined, person.promised)
+        if earned is not None:
+            people.record_outcome(connection, person.id, earned)
+        return claim, earned, seconds
 
     claim, outcome, seconds = await studio.write(work)
     content: dict[str, Any] = {"now": time.time(), "seconds": seconds, **asdict(claim)}
