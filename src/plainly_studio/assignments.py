@@ -125,14 +125,15 @@ def count_leases(connection: Connection, rater_id: int) -> int:
 
 
 def _count_states(connection: Connection, rater_id: int) -> Counter[str]:
-    return Counter(dict(connection.execute(_COUNT_STATES, {"rater": rater_id}).tuples().all()))
+    return Counter({str(state): int(count) for state, count in connection.execute(_COUNT_STATES, {"rater": rater_id})})
 
 
 def count_main_answers(connection: Connection, rater_id: int) -> tuple[int, int]:
     """Count the study's own items that a rater has answered, and those of them that they could not judge."""
     is_own = (item.c.kind == "main") & (assignment.c.rater_id == rater_id) & assignment.c.state.in_(ANSWERED)
     statement = select(assignment.c.state, func.count()).select_from(_WITH_ITEM).where(is_own)
-    counts = Counter(dict(connection.execute(statement.group_by(assignment.c.state)).tuples().all()))
+    rows = connection.execute(statement.group_by(assignment.c.state))
+    counts = Counter({str(state): int(count) for state, count in rows})
     return counts.total(), counts["declined"]
 
 
