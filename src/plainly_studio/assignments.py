@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select, text, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, insert, select, text, update
 
 from plainly_studio import tasks
 from plainly_studio.project import Project
@@ -54,6 +54,24 @@ _COUNT_STATES = (
     .where(assignment.c.rater_id == bindparam("rater"))
     .group_by(assignment.c.state)
 )
+_COUNT_MAIN = (
+    select(assignment.c.state, func.count())
+    .select_from(_WITH_ITEM)
+    .where(item.c.kind == "main", assignment.c.rater_id == bindparam("rater"), assignment.c.state.in_(ANSWERED))
+    .group_by(assignment.c.state)
+)
+_COUNT_KINDS = (
+    select(item.c.kind, func.count())
+    .select_from(_WITH_ITEM)
+    .where(assignment.c.rater_id == bindparam("rater"), assignment.c.state.not_in(("expired", "reserved")))
+    .group_by(item.c.kind)
+)
+_FIND_SPECIAL_KINDS = select(item.c.kind).where(item.c.kind != "main").distinct()
+_FIND_LEASE = select(assignment.c.id, assignment.c.state).where(
+    assignment.c.item_id == bindparam("item"), assignment.c.rater_id == bindparam("rater")
+)
+_INSERT_LEASE = insert(assignment).returning(assignment.c.id)
+_END_PLACES = update(rater).where(rater.c.place_until < bindparam("now")).values(place_until=None).returning(rater.c.id)
 _TAKE = update(item).where(item.c.id == bindparam("number")).values(taken=item.c.taken + bindparam("times"))
 
 
@@ -107,32 +125,24 @@ def claim(
 
 
 def next_state(connection: Connection, project: Project, rater_id: int, promised: int | None = None) -> str:
-    """Return the state of the next claim, without handing anything out."""
-    if count_leases(connection, rater_id):
-        return "working"
-    return _choose(connection, project, rater_id, 1, (), promised)[1]
+    """Return the state of the next claim of a rater without leases, without handing anything out."""
+    return _choose(connection, project, rater_id, 1, (), promised, is_peek=True)[1]
 
 
 def count_answers(connection: Connection, rater_id: int) -> int:
     """Count the items that a rater has answered."""
-    states = _count_states(connection, rater_id)
+    states = count_states(connection, rater_id)
     return sum(states[state] for state in ANSWERED)
 
 
-def count_leases(connection: Connection, rater_id: int) -> int:
-    """Count the items that a rater holds."""
-    return _count_states(connection, rater_id)["leased"]
-
-
-def _count_states(connection: Connection, rater_id: int) -> Counter[str]:
+def count_states(connection: Connection, rater_id: int) -> Counter[str]:
+    """Count a rater's assignments by state."""
     return Counter({str(state): int(count) for state, count in connection.execute(_COUNT_STATES, {"rater": rater_id})})
 
 
 def count_main_answers(connection: Connection, rater_id: int) -> tuple[int, int]:
     """Count the study's own items that a rater has answered, and those of them that they could not judge."""
-    is_own = (item.c.kind == "main") & (assignment.c.rater_id == rater_id) & assignment.c.state.in_(ANSWERED)
-    statement = select(assignment.c.state, func.count()).select_from(_WITH_ITEM).where(is_own)
-    rows = connection.execute(statement.group_by(assignment.c.state))
+    rows = connection.execute(_COUNT_MAIN, {"rater": rater_id})
     counts = Counter({str(state): int(count) for state, count in rows})
     return counts.total(), counts["declined"]
 
@@ -178,8 +188,7 @@ def end_expired(connection: Connection, now: float) -> None:
     if connection.dialect.name == "postgresql":  # One at a time; SQLite has a single writer anyway.
         connection.execute(text("SELECT pg_advisory_xact_lock(709217)"))
     change_state(connection, "leased", "expired", assignment.c.expires_at < now)
-    idle = update(rater).where(rater.c.place_until < now).values(place_until=None).returning(rater.c.id)
-    if people := connection.execute(idle).scalars().all():
+    if people := connection.execute(_END_PLACES, {"now": now}).scalars().all():
         change_state(connection, "reserved", "expired", assignment.c.rater_id.in_(people))
 
 
@@ -218,7 +227,7 @@ def _take(connection: Connection, item_id: int, times: int = 1) -> None:
 
 
 def _special_kinds(connection: Connection) -> set[str]:
-    return set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
+    return set(connection.execute(_FIND_SPECIAL_KINDS).scalars())
 
 
 def count_checks(project: Project, main: int, available: int) -> int:
@@ -254,14 +263,19 @@ def _count(connection: Connection, *conditions: Any, table: Any = _WITH_ITEM) ->
 
 
 def _count_by_kind(connection: Connection, rater_id: int) -> Counter[str]:
-    statement = select(item.c.kind, func.count()).select_from(_WITH_ITEM).group_by(item.c.kind)
-    is_own = (assignment.c.rater_id == rater_id) & assignment.c.state.not_in(("expired", "reserved"))
-    rows = connection.execute(statement.where(is_own))
+    rows = connection.execute(_COUNT_KINDS, {"rater": rater_id})
     return Counter({str(kind): int(count) for kind, count in rows})
 
 
 def _choose(
-    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int], promised: int | None
+    connection: Connection,
+    project: Project,
+    rater_id: int,
+    most: int,
+    have: Sequence[int],
+    promised: int | None,
+    *,
+    is_peek: bool = False,
 ) -> tuple[Sequence[Row[Any]], str]:
     """Return the next items for a rater, or why there are none. Training comes first, then the test, then the work."""
     counts, kinds = _count_by_kind(connection, rater_id), _special_kinds(connection)
@@ -288,7 +302,11 @@ def _choose(
     if project.assignment.per_rater:
         most = min(most, project.assignment.per_rater - counts["main"])
     most = min(most, _remaining_items(connection, project))
-    return _choose_main(connection, project, rater_id, most, have) if most > 0 else ([], "finished")
+    if most <= 0:
+        return [], "finished"
+    if is_peek and connection.execute(_open_items(project, rater_id, have).limit(1)).first():
+        return [], "working"
+    return _choose_main(connection, project, rater_id, most, have)
 
 
 def _choose_promised(
@@ -339,7 +357,7 @@ def _choose_main(
 ) -> tuple[Sequence[Row[Any]], str]:
     """Return open items; those that ``urgent`` or fewer people have come before all others."""
     overlap, early = project.assignment.overlap, project.assignment.early
-    open_items = select(item).where(item.c.kind == "main", item.c.taken < overlap, _is_unseen(rater_id, have))
+    open_items = _open_items(project, rater_id, have)
     had = select(assignment.c.item_id).where(assignment.c.rater_id == rater_id, assignment.c.state == "expired")
     if own := connection.execute(had).scalars().all():  # Own items come first: perhaps there is a draft.
         again = connection.execute(open_items.where(item.c.id.in_(own)).order_by(item.c.place).limit(most)).all()
@@ -375,6 +393,11 @@ def _choose_main(
     return choice, "working"
 
 
+def _open_items(project: Project, rater_id: int, have: Sequence[int]) -> Select[Any]:
+    is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
+    return select(item).where(is_open, _is_unseen(rater_id, have))
+
+
 @lru_cache(maxsize=100_000)
 def _shuffle_key(seed: int, rater_id: int, item_id: int) -> bytes:
     return hashlib.blake2b(f"{seed}:{rater_id}:{item_id}".encode(), digest_size=8).digest()
@@ -382,15 +405,14 @@ def _shuffle_key(seed: int, rater_id: int, item_id: int) -> bytes:
 
 def _lease(connection: Connection, project: Project, rater_id: int, row: Row[Any], now: float) -> int:
     values = {"state": "leased", "leased_at": now, "expires_at": now + project.assignment.lease_minutes * 60}
-    is_own = (assignment.c.item_id == row.id) & (assignment.c.rater_id == rater_id)
-    own = connection.execute(select(assignment.c.id, assignment.c.state).where(is_own)).first()
+    own = connection.execute(_FIND_LEASE, {"item": row.id, "rater": rater_id}).first()
     if own is None or own.state != "reserved":
         _take(connection, row.id)
     if own is not None:
         connection.execute(update(assignment).where(assignment.c.id == own.id).values(**values))
         return int(own.id)
     values |= _new_assignment(project, rater_id, row)
-    return int(connection.execute(insert(assignment).values(**values).returning(assignment.c.id)).scalar_one())
+    return int(connection.execute(_INSERT_LEASE, values).scalar_one())
 
 
 def _new_assignment(project: Project, rater_id: int, row: Row[Any]) -> dict[str, Any]:

@@ -466,19 +466,22 @@ def outcome_of(
     return "returned" if state in ("finished", "left") else None
 
 
-def settle(connection: Connection, project: Project, person: Person) -> None:
-    """Record the outcome as soon as nothing is left to do for a person, whatever their browser does next."""
-    if not assignments.count_leases(connection, person.id):
+def settle(connection: Connection, project: Project, person: Person) -> int:
+    """Record the outcome as soon as nothing is left to do, whatever the browser does next; return the answer count."""
+    states = assignments.count_states(connection, person.id)
+    if not states["leased"]:
         state = assignments.next_state(connection, project, person.id, person.promised)
-        done, declined = assignments.count_main_answers(connection, person.id)
-        if (outcome := outcome_of(project, state, done, declined, person.promised)) is not None:
+        counts = assignments.count_main_answers(connection, person.id) if state != "working" else (0, 0)
+        if (outcome := outcome_of(project, state, *counts, person.promised)) is not None:
             record_outcome(connection, person.id, outcome)
+    return sum(states[state] for state in assignments.ANSWERED)
 
 
 def end_work(connection: Connection, project: Project, person: Person) -> Outcome:
     """End a person's work for good, and record the outcome; one that was reached before stays."""
     done, declined = assignments.count_main_answers(connection, person.id)
-    state = assignments.next_state(connection, project, person.id, person.promised)
+    is_at_work = bool(assignments.count_states(connection, person.id)["leased"])
+    state = "left" if is_at_work else assignments.next_state(connection, project, person.id, person.promised)
     outcome = outcome_of(project, "left" if state == "working" else state, done, declined, person.promised)
     outcome = outcome if person.outcome in (None, "returned") else person.outcome
     release(connection, person.id)

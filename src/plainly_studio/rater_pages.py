@@ -219,8 +219,7 @@ async def answer(call: Call) -> Response:
             connection, call.studio.project, call.person.id, number,
             key=key, revision=revision, payload=payload, seconds=seconds, counts=counts,
         )  # fmt: skip
-        people.settle(connection, call.studio.project, call.person)
-        return content, assignments.count_answers(connection, call.person.id)
+        return content, people.settle(connection, call.studio.project, call.person)
 
     content, count = await call.studio.write(work)
     response = reply(content, 201)
