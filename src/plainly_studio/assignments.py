@@ -184,7 +184,7 @@ def reserve(connection: Connection, project: Project, rater_id: int, count: int,
 
 
 def end_expired(connection: Connection, now: float) -> None:
-    """End expired leases, and the places of people who do nothing. Whoever chooses items next does so alone."""
+    """End expired leases, and the places of people who are away; until the commit, others wait to choose."""
     if connection.dialect.name == "postgresql":  # One at a time; SQLite has a single writer anyway.
         connection.execute(text("SELECT pg_advisory_xact_lock(709217)"))
     change_state(connection, "leased", "expired", assignment.c.expires_at < now)

@@ -8,12 +8,12 @@ The answers of excluded people stay in the database and, marked, in the exports,
 question: everyone who did what was asked is paid, unless the owner decides otherwise and gives a reason.
 
 A person who withdraws loses all answers, but keeps what they have earned and the verdict of tests and checks, under a
-keyed hash of the platform's id, so that nobody begins again with a clean record. When a person is deleted, only the
+keyed hash of the platform's id, so that joining again does not reset the record. When a person is deleted, only the
 pseudonym and the number of answers stay in the audit trail.
 
 Crowd platforms pay three kinds of work differently, so there are three codes: complete, screened out by the test, and
-returned (stopped early). Whoever has the crowd's link knows the ids of others, too; so an id alone opens nothing that
-exists already, and coming back needs the cookie or the personal code.
+returned (stopped early). People with a crowd's link may know the ids of others; so an id alone does not open the work
+of a person, and coming back needs the cookie or the personal code.
 """
 
 import datetime
@@ -456,7 +456,7 @@ def outcome_of(
     """Return the outcome of a person's work; None while it continues.
 
     Complete is who did all announced items, or, where no number was announced, all that was left. When the owner stops
-    the study, nobody who has begun loses the pay.
+    the study, people who have begun are paid.
     """
     if state in ("failed", "working"):
         return "screened-out" if state == "failed" else None

@@ -58,7 +58,7 @@ rater = _table(
     Column("decision_why", Text),
     Column("bonus", Float),  # the owner's own
     Column("promised", Integer),  # items of the study that were announced before the consent; None: no number
-    Column("place_until", _TIME),  # until then nobody else gets the reserved items
+    Column("place_until", _TIME),  # until then others do not get the reserved items
     Column("past_checks", Text),  # JSON: checks as expected and all checks that were deleted at a withdrawal
     _column("crowd", Text),
     Column("person", String(64), unique=True),  # keyed hash of the crowd platform's id, to recognise a person

@@ -1,4 +1,4 @@
-"""Fair to raters: nobody works for nothing, pay is not analysis, and nobody gets at the work of others."""
+"""Fair to raters: announced work is paid, pay is not analysis, and the work of others cannot be opened."""
 
 from __future__ import annotations
 
@@ -458,9 +458,9 @@ def test_a_change_of_mind_counts(make: Make) -> None:
     study = make(rating_project(assignment={"overlap": 1}), simple_items(1))
     one = rater(study)
     (item,) = one.claim()["items"]
-    for revision, (payload, taken) in enumerate([(CANNOT, 0), (four(), 1), (CANNOT, 0), (CANNOT, 0), (four(), 1)]):
+    for revision, (payload, count) in enumerate([(CANNOT, 0), (four(), 1), (CANNOT, 0), (CANNOT, 0), (four(), 1)]):
         assert one.answer({**item, "revision": revision}, payload).status_code == 201
-        assert study.query("SELECT taken FROM item")[0].taken == taken
+        assert study.query("SELECT taken FROM item")[0].taken == count
     assert len(one.client.get("/api/answered").json()["items"]) == 1
 
 
