@@ -4,6 +4,7 @@ The database is the argument ``database``, or ``PLAINLY_STUDIO_DATABASE``, or a 
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -175,6 +176,7 @@ def export(file: PathLike, form: str = "csv", *, database: str | None = None) ->
         return _compute(file, database, partial(exports.write, form=form))
     with _open(file, database) as store:
         project, secret = store.project(), _secret(Path(file))
+        store.write_now(lambda connection: people.purge(connection, project, time.time()))
         return store.read(lambda connection: people.write_list(connection, project, secret, form))
 
 

@@ -3,14 +3,19 @@
 Every item goes to one person before any goes to a second, up to the overlap, in a different order for each person. Only
 the first items get all their people at once, so that agreement is known early.
 
+A person to whom a number of items was announced has them reserved from the consent on, as long as they are at work.
+They get that number in any case: who comes back after the place was given up may judge items beyond the overlap.
+
 A person who gets an item has a lease on it. When it expires, the item is offered to others, and to the same person
-again while it is open. ``item.taken`` counts leases and answers towards the overlap, in the transaction that changes
-them, so that a claim costs the same however large the project is. An answer is stored once, however often it is sent;
-it never replaces a newer one, and a late one is stored and marked.
+again while it is open. ``item.taken`` counts reserved items, leases and answers towards the overlap, in the transaction
+that changes them, so that a claim costs the same however large the project is. An answer is stored once, however often
+it is sent; it never replaces a newer one, and a late one is stored and marked. "Cannot judge" is an answer, but the
+item is offered to somebody else.
 """
 
 import hashlib
 import json
+import math
 import random
 import sys
 import time
@@ -20,15 +25,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select, text, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, insert, select, text, update
 
 from plainly_studio import tasks
 from plainly_studio.project import Project
-from plainly_studio.schema import assignment, draft, entry, item
+from plainly_studio.schema import assignment, draft, entry, item, rater
 from plainly_studio.store import InvalidField, Refusal, read_fact
 
 LARGEST_ANSWER = 64 * 1024
 MOST_REVISIONS = 50
+ANSWERED = ("done", "declined", "replaced")
+_TAKING = ("reserved", "leased", "done")  # the states that count in ``item.taken``
+_LEASES_PER_AHEAD = 3
 _POOL = 200
 _WITH_ITEM = item.join(assignment, assignment.c.item_id == item.c.id)
 # Statements of every request are built once, which saves a tenth of its time.
@@ -41,7 +49,29 @@ _FIND_OWN = _FIND.where(assignment.c.rater_id == bindparam("rater"))
 _FIND_OWN_LOCKED = _FIND_OWN.with_for_update(of=assignment)
 _FIND_KEY = select(entry).where(entry.c.rater_id == bindparam("rater"), entry.c.key == bindparam("sent_key"))
 _INSERT = insert(entry).returning(entry)
-_COUNT_ANSWERS = select(func.count()).where(assignment.c.rater_id == bindparam("rater"), assignment.c.state == "done")
+_COUNT_STATES = (
+    select(assignment.c.state, func.count())
+    .where(assignment.c.rater_id == bindparam("rater"))
+    .group_by(assignment.c.state)
+)
+_COUNT_MAIN = (
+    select(assignment.c.state, func.count())
+    .select_from(_WITH_ITEM)
+    .where(item.c.kind == "main", assignment.c.rater_id == bindparam("rater"), assignment.c.state.in_(ANSWERED))
+    .group_by(assignment.c.state)
+)
+_COUNT_KINDS = (
+    select(item.c.kind, func.count())
+    .select_from(_WITH_ITEM)
+    .where(assignment.c.rater_id == bindparam("rater"), assignment.c.state.not_in(("expired", "reserved")))
+    .group_by(item.c.kind)
+)
+_FIND_SPECIAL_KINDS = select(item.c.kind).where(item.c.kind != "main").distinct()
+_FIND_LEASE = select(assignment.c.id, assignment.c.state).where(
+    assignment.c.item_id == bindparam("item"), assignment.c.rater_id == bindparam("rater")
+)
+_INSERT_LEASE = insert(assignment).returning(assignment.c.id)
+_END_PLACES = update(rater).where(rater.c.place_until < bindparam("now")).values(place_until=None).returning(rater.c.id)
 _TAKE = update(item).where(item.c.id == bindparam("number")).values(taken=item.c.taken + bindparam("times"))
 
 
@@ -54,22 +84,33 @@ class Claim:
     answered: int
     total: int | None  # how many items this person will have answered in the end, as things stand
     done: int  # of the study's own items, without practice, test and checks
+    declined: int = 0  # of these, the items that the rater could not judge
 
 
 def claim(
-    connection: Connection, project: Project, rater_id: int, *, want: int, have: Sequence[int] = (), now: float
+    connection: Connection,
+    project: Project,
+    rater_id: int,
+    *,
+    want: int,
+    have: Sequence[int] = (),
+    now: float,
+    promised: int | None = None,
 ) -> Claim:
-    """Return the items that the rater holds already but not in ``have``, and new ones until there are ``want``."""
-    if connection.dialect.name == "postgresql":  # One claim at a time; SQLite has a single writer anyway.
-        connection.execute(text("SELECT pg_advisory_xact_lock(709217)"))
-    change_state(connection, "leased", "expired", assignment.c.expires_at < now)
+    """Return the items that the rater holds already but not in ``have``, and new ones until there are ``want``.
+
+    A person to whom a number of items was ``promised`` gets as many, and no more.
+    """
+    end_expired(connection, now)
+    if promised is not None:
+        _keep_place(connection, project, rater_id, now)
     leases = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
-    numbers = [
-        number for number in connection.execute(leases.order_by(assignment.c.id)).scalars() if number not in have
-    ]
+    own = connection.execute(leases.order_by(assignment.c.id)).scalars().all()
+    numbers = [number for number in own if number not in have]
+    want = min(want, len(numbers) + max(0, _LEASES_PER_AHEAD * project.assignment.ahead - len(own)))
     state = "working"
     while (missing := want - len(numbers)) > 0:
-        rows, state = _choose(connection, project, rater_id, missing, have)
+        rows, state = _choose(connection, project, rater_id, missing, have, promised)
         if not rows:
             break
         numbers += [_lease(connection, project, rater_id, row, now) for row in rows]
@@ -78,31 +119,85 @@ def claim(
         items,
         "working" if items or have else state,
         count_answers(connection, rater_id),
-        _estimate_total(connection, project, rater_id),
-        count_main_answers(connection, rater_id),
+        _estimate_total(connection, project, rater_id, promised),
+        *count_main_answers(connection, rater_id),
     )
 
 
-def next_state(connection: Connection, project: Project, rater_id: int) -> str:
-    """Return the state of the next claim, without handing anything out."""
-    if _count(connection, assignment.c.rater_id == rater_id, assignment.c.state == "leased"):
-        return "working"
-    return _choose(connection, project, rater_id, 1, ())[1]
+def next_state(connection: Connection, project: Project, rater_id: int, promised: int | None = None) -> str:
+    """Return the state of the next claim of a rater without leases, without handing anything out."""
+    return _choose(connection, project, rater_id, 1, (), promised, is_peek=True)[1]
 
 
 def count_answers(connection: Connection, rater_id: int) -> int:
     """Count the items that a rater has answered."""
-    return int(connection.execute(_COUNT_ANSWERS, {"rater": rater_id}).scalar_one())
+    states = count_states(connection, rater_id)
+    return sum(states[state] for state in ANSWERED)
 
 
-def count_main_answers(connection: Connection, rater_id: int) -> int:
-    """Count the study's own items that a rater has answered."""
-    return _count(connection, item.c.kind == "main", assignment.c.state == "done", assignment.c.rater_id == rater_id)
+def count_states(connection: Connection, rater_id: int) -> Counter[str]:
+    """Count a rater's assignments by state."""
+    return Counter({str(state): int(count) for state, count in connection.execute(_COUNT_STATES, {"rater": rater_id})})
+
+
+def count_main_answers(connection: Connection, rater_id: int) -> tuple[int, int]:
+    """Count the study's own items that a rater has answered, and those of them that they could not judge."""
+    rows = connection.execute(_COUNT_MAIN, {"rater": rater_id})
+    counts = Counter({str(state): int(count) for state, count in rows})
+    return counts.total(), counts["declined"]
 
 
 def release(connection: Connection, rater_id: int) -> None:
-    """End all leases of a rater."""
-    change_state(connection, "leased", "expired", assignment.c.rater_id == rater_id)
+    """End all leases of a rater, and give up the place."""
+    for state in ("leased", "reserved"):
+        change_state(connection, state, "expired", assignment.c.rater_id == rater_id)
+
+
+def count_open_items(connection: Connection, project: Project) -> int:
+    """Count the study's own items that a newcomer could get."""
+    is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
+    return max(0, min(_count(connection, is_open, table=item), _remaining_items(connection, project)))
+
+
+def reserve(connection: Connection, project: Project, rater_id: int, count: int, now: float) -> None:
+    """Reserve items for a person at the consent.
+
+    Items that every one of the people still needed has to judge come first. So the last person finds enough different
+    items where the numbers of people and items fit exactly.
+    """
+    overlap = project.assignment.overlap
+    free = select(func.sum(overlap - item.c.taken)).where(item.c.kind == "main", item.c.taken < overlap)
+    people = math.ceil((connection.execute(free).scalar() or 0) / count)
+    _keep_place(connection, project, rater_id, now, is_new=True)
+    while count > 0:
+        rows, _ = _choose_main(connection, project, rater_id, count, (), urgent=overlap - people)
+        if not rows:
+            return
+        times = {"leased_at": now, "expires_at": now}
+        connection.execute(
+            insert(assignment),
+            [{**_new_assignment(project, rater_id, row), **times, "state": "reserved"} for row in rows],
+        )
+        for row in rows:
+            _take(connection, row.id)
+        count -= len(rows)
+
+
+def end_expired(connection: Connection, now: float) -> None:
+    """End expired leases, and the places of people who are away; until the commit, others wait to choose."""
+    if connection.dialect.name == "postgresql":  # One at a time; SQLite has a single writer anyway.
+        connection.execute(text("SELECT pg_advisory_xact_lock(709217)"))
+    change_state(connection, "leased", "expired", assignment.c.expires_at < now)
+    if people := connection.execute(_END_PLACES, {"now": now}).scalars().all():
+        change_state(connection, "reserved", "expired", assignment.c.rater_id.in_(people))
+
+
+def _keep_place(connection: Connection, project: Project, rater_id: int, now: float, *, is_new: bool = False) -> None:
+    """Keep a person's reserved items for another while; a place that was given up stays so."""
+    own = update(rater).where(rater.c.id == rater_id)
+    if not is_new:
+        own = own.where(rater.c.place_until.is_not(None))
+    connection.execute(own.values(place_until=now + project.assignment.lease_minutes * 60))
 
 
 def change_state(connection: Connection, old: str, new: str, condition: Any, *, times: int = -1) -> int:
@@ -122,6 +217,7 @@ def extend_lease(connection: Connection, project: Project, rater_id: int, number
     connection.execute(update(assignment).where(assignment.c.id == row.id).values(expires_at=until, state=state))
     if row.state == "expired":
         _take(connection, row.item_id)
+    _keep_place(connection, project, rater_id, time.time())
     return until
 
 
@@ -131,22 +227,34 @@ def _take(connection: Connection, item_id: int, times: int = 1) -> None:
 
 
 def _special_kinds(connection: Connection) -> set[str]:
-    return set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
+    return set(connection.execute(_FIND_SPECIAL_KINDS).scalars())
 
 
-def _estimate_total(connection: Connection, project: Project, rater_id: int) -> int:
+def count_checks(project: Project, main: int, available: int) -> int:
+    """Return how many checks there are among a number of the study's own items."""
+    every = project.quality.check_every
+    return min(available, main // every) if every else 0
+
+
+def _estimate_total(connection: Connection, project: Project, rater_id: int, promised: int | None) -> int:
     """Estimate how many answers a rater will have given in the end: answers so far, leases, and items open to them."""
     kinds = _special_kinds(connection)
     is_own = assignment.c.rater_id == rater_id
-    total = _count(connection, is_own, assignment.c.state.in_(("leased", "done")))
+    if promised is not None:
+        others = _count(connection, item.c.kind.in_(kinds - {"check"}), table=item)
+        checks = _count(connection, item.c.kind == "check", table=item) if "check" in kinds else 0
+        return promised + others + count_checks(project, promised, checks)
+    total = _count(connection, is_own, assignment.c.state.in_(("leased", *ANSWERED)))
     total += _count(connection, item.c.kind.in_(kinds - {"check"}), _is_unseen(rater_id), table=item)
     limit = project.assignment.per_rater
     most = limit - _count_by_kind(connection, rater_id)["main"] if limit else sys.maxsize
     is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
     own = _count(connection, is_open, is_own, assignment.c.state != "expired")
     left = min(_count(connection, is_open, table=item) - own, most, _remaining_items(connection, project))
-    if "check" in kinds and (every := project.quality.check_every):
-        left += min(_count(connection, item.c.kind == "check", _is_unseen(rater_id), table=item), left // every)
+    if "check" in kinds:
+        left += count_checks(
+            project, left, _count(connection, item.c.kind == "check", _is_unseen(rater_id), table=item)
+        )
     return total + max(0, left)
 
 
@@ -155,13 +263,19 @@ def _count(connection: Connection, *conditions: Any, table: Any = _WITH_ITEM) ->
 
 
 def _count_by_kind(connection: Connection, rater_id: int) -> Counter[str]:
-    statement = select(item.c.kind, func.count()).select_from(_WITH_ITEM).group_by(item.c.kind)
-    rows = connection.execute(statement.where(assignment.c.rater_id == rater_id, assignment.c.state != "expired"))
+    rows = connection.execute(_COUNT_KINDS, {"rater": rater_id})
     return Counter({str(kind): int(count) for kind, count in rows})
 
 
 def _choose(
-    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int]
+    connection: Connection,
+    project: Project,
+    rater_id: int,
+    most: int,
+    have: Sequence[int],
+    promised: int | None,
+    *,
+    is_peek: bool = False,
 ) -> tuple[Sequence[Row[Any]], str]:
     """Return the next items for a rater, or why there are none. Training comes first, then the test, then the work."""
     counts, kinds = _count_by_kind(connection, rater_id), _special_kinds(connection)
@@ -178,17 +292,38 @@ def _choose(
             return [], "working"  # the answers of this part decide what comes next
     if "qualification" in kinds and not _is_qualified(connection, project, rater_id):
         return [], "failed"
-    if project.assignment.per_rater:
-        most = min(most, project.assignment.per_rater - counts["main"])
-    most = min(most, _remaining_items(connection, project))
-    if most <= 0:
-        return [], "finished"
     every = project.quality.check_every
     if "check" in kinds and every:
         if counts["main"] // every > counts["check"] and (rows := next_special("check")):
             return rows, "working"
         most = min(most, every - counts["main"] % every)
+    if promised is not None:
+        return _choose_promised(connection, project, rater_id, min(most, promised - counts["main"]), have)
+    if project.assignment.per_rater:
+        most = min(most, project.assignment.per_rater - counts["main"])
+    most = min(most, _remaining_items(connection, project))
+    if most <= 0:
+        return [], "finished"
+    if is_peek and connection.execute(_open_items(project, rater_id, have).limit(1)).first():
+        return [], "working"
     return _choose_main(connection, project, rater_id, most, have)
+
+
+def _choose_promised(
+    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int]
+) -> tuple[Sequence[Row[Any]], str]:
+    """Return reserved items, or others for a place that was given up, also those that enough people have judged."""
+    if most <= 0 or read_fact(connection, "stopped"):
+        return [], "finished"
+    is_reserved = (assignment.c.rater_id == rater_id) & (assignment.c.state == "reserved")
+    reserved = select(item).select_from(_WITH_ITEM).where(is_reserved).order_by(assignment.c.id).limit(most)
+    if rows := connection.execute(reserved).all():
+        return rows, "working"
+    rows, _ = _choose_main(connection, project, rater_id, most, have)
+    if not rows:
+        unseen = select(item).where(item.c.kind == "main", _is_unseen(rater_id, have))
+        rows = connection.execute(unseen.order_by(item.c.taken, item.c.place).limit(most)).all()
+    return rows, "working" if rows else "finished"
 
 
 def _is_unseen(rater_id: int, have: Sequence[int] = ()) -> Any:
@@ -214,14 +349,15 @@ def _remaining_items(connection: Connection, project: Project) -> int:
         return 0
     if not project.stop.answers:
         return sys.maxsize
-    return project.stop.answers - _count(connection, assignment.c.state.in_(("leased", "done")), item.c.kind == "main")
+    return project.stop.answers - _count(connection, assignment.c.state.in_(_TAKING), item.c.kind == "main")
 
 
 def _choose_main(
-    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int]
+    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int], *, urgent: int = -1
 ) -> tuple[Sequence[Row[Any]], str]:
+    """Return open items; those that ``urgent`` or fewer people have come before all others."""
     overlap, early = project.assignment.overlap, project.assignment.early
-    open_items = select(item).where(item.c.kind == "main", item.c.taken < overlap, _is_unseen(rater_id, have))
+    open_items = _open_items(project, rater_id, have)
     had = select(assignment.c.item_id).where(assignment.c.rater_id == rater_id, assignment.c.state == "expired")
     if own := connection.execute(had).scalars().all():  # Own items come first: perhaps there is a draft.
         again = connection.execute(open_items.where(item.c.id.in_(own)).order_by(item.c.place).limit(most)).all()
@@ -229,14 +365,16 @@ def _choose_main(
             return again, "working"
     first = select(item.c.place).where(item.c.kind == "main").order_by(item.c.place).limit(early).subquery()
     block = open_items.where(item.c.place.in_(select(first.c.place))).order_by(item.c.taken, item.c.place)
-    pool = connection.execute(block).all() if early and overlap > 1 else []
-    pool = pool or connection.execute(open_items.order_by(item.c.taken, item.c.place).limit(_POOL)).all()
+    in_order = open_items.order_by(item.c.taken, item.c.place).limit(_POOL)
+    pool = connection.execute(in_order.where(item.c.taken <= urgent)).all() if urgent >= 0 else []
+    pool = pool or (connection.execute(block).all() if early and overlap > 1 else [])
+    pool = pool or connection.execute(in_order).all()
     if not pool:
         other = assignment.alias("own")
         is_own = exists().where(
             other.c.item_id == assignment.c.item_id, other.c.rater_id == rater_id, other.c.state != "expired"
         )
-        others = (assignment.c.state == "leased") & (assignment.c.rater_id != rater_id) & ~is_own
+        others = assignment.c.state.in_(("leased", "reserved")) & (assignment.c.rater_id != rater_id) & ~is_own
         return [], "waiting" if _count(connection, others, table=assignment) else "finished"
     past = select(item.c.system, item.c.name).select_from(_WITH_ITEM).where(assignment.c.rater_id == rater_id)
     rows = connection.execute(past.where(assignment.c.state != "expired")).all()
@@ -255,22 +393,32 @@ def _choose_main(
     return choice, "working"
 
 
+def _open_items(project: Project, rater_id: int, have: Sequence[int]) -> Select[Any]:
+    is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
+    return select(item).where(is_open, _is_unseen(rater_id, have))
+
+
 @lru_cache(maxsize=100_000)
 def _shuffle_key(seed: int, rater_id: int, item_id: int) -> bytes:
     return hashlib.blake2b(f"{seed}:{rater_id}:{item_id}".encode(), digest_size=8).digest()
 
 
 def _lease(connection: Connection, project: Project, rater_id: int, row: Row[Any], now: float) -> int:
-    _take(connection, row.id)
     values = {"state": "leased", "leased_at": now, "expires_at": now + project.assignment.lease_minutes * 60}
-    is_own = (assignment.c.item_id == row.id) & (assignment.c.rater_id == rater_id)
-    number = connection.execute(update(assignment).where(is_own).values(**values).returning(assignment.c.id)).scalar()
-    if number is None:
-        layout = list(range(len(json.loads(row.outputs))))
-        random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
-        values |= {"item_id": row.id, "rater_id": rater_id, "layout": json.dumps(layout), "revision": 0}
-        number = connection.execute(insert(assignment).values(**values).returning(assignment.c.id)).scalar_one()
-    return int(number)
+    own = connection.execute(_FIND_LEASE, {"item": row.id, "rater": rater_id}).first()
+    if own is None or own.state != "reserved":
+        _take(connection, row.id)
+    if own is not None:
+        connection.execute(update(assignment).where(assignment.c.id == own.id).values(**values))
+        return int(own.id)
+    values |= _new_assignment(project, rater_id, row)
+    return int(connection.execute(_INSERT_LEASE, values).scalar_one())
+
+
+def _new_assignment(project: Project, rater_id: int, row: Row[Any]) -> dict[str, Any]:
+    layout = list(range(len(json.loads(row.outputs))))
+    random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
+    return {"item_id": row.id, "rater_id": rater_id, "layout": json.dumps(layout), "revision": 0}
 
 
 def present(connection: Connection, project: Project, number: int) -> dict[str, Any]:
@@ -370,13 +518,24 @@ def submit(
         "created_at": now,
     }
     new = connection.execute(_INSERT, values).one()
-    state = "done" if counts and row.state != "replaced" else "replaced"  # replaced: another person has the item
+    state = "done"
+    if not counts or row.state == "replaced":  # Another person has the item.
+        state = "replaced"
+    elif row.kind == "main" and "cannot_judge" in answer and _can_be_replaced(connection, project, row):
+        state = "declined"
     change = update(assignment).where(assignment.c.id == row.id)
     connection.execute(change.values(revision=row.revision + 1, state=state))
-    if row.state == "expired" and counts:
-        _take(connection, row.item_id)
+    if times := (state in _TAKING) - (row.state in _TAKING):
+        _take(connection, row.item_id, times)
     connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
     return _acknowledge(project, row, new)
+
+
+def _can_be_replaced(connection: Connection, project: Project, row: Row[Any]) -> bool:
+    """Return whether an item goes to somebody else because a person cannot judge it: not without end."""
+    is_declined = (assignment.c.item_id == row.item_id) & (assignment.c.state == "declined")
+    others = _count(connection, is_declined, assignment.c.id != row.id, table=assignment)
+    return others < project.assignment.replacements
 
 
 def fingerprint(assignment_id: int, revision: int, payload: object) -> str:

@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     invite.add_argument("-n", dest="count", type=number("-n"), default=1, metavar="N", help="how many links")
 
     export = action("export", "write the data collected so far")
-    lists = "people.csv, prolific-approve.csv, prolific-reject.csv, mturk.csv"
+    lists = "people.csv, prolific-approve.csv, prolific-reject.csv, prolific-bonus.csv, mturk.csv"
     formats = f"csv, jsonl, parquet, aln (a zip), entries.jsonl (everything), or a list for payment: {lists}"
     export.add_argument("--format", default="csv", help=formats)
     export.add_argument("--force", action="store_true", help="overwrite a file that plainly did not write")

@@ -49,14 +49,17 @@ def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
     with_excluded = list(agreement_columns(ledger, project, everyone)) if ledger.excluded else columns
     total = sum(unit.kind == "main" for unit in ledger.items.values()) * project.assignment.overlap
     pace = _answers_per_hour(answers)
+    cannot_judge = sum(answer.cannot_judge for answer in answers)
+    judged = len(answers) - cannot_judge
     return {
-        "answers": len(answers),
+        "answers": judged,
         "wanted": total,
         "ratings": sum(len(answer.values) for answer in answers) if project.task == "rating" else len(answers),
-        "cannot_judge": sum(answer.cannot_judge for answer in answers),
+        "cannot_judge": cannot_judge,
+        "cannot_judge_share": cannot_judge / len(answers) if answers else math.nan,
         "late": sum(answer.late for answer in answers),
         "pace_per_hour": pace,
-        "hours_left": max(0, total - len(answers)) / pace if pace else math.nan,
+        "hours_left": max(0, total - judged) / pace if pace else math.nan,
         "median_seconds": _median_seconds(answers),
         "excluded": [{"rater": name, "why": why} for name, why in ledger.excluded.items()],
         "agreement": _add_figures(map(_agreement, columns), map(_agreement, with_excluded), ("name",), ("alpha",)),

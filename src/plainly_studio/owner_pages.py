@@ -7,6 +7,7 @@ meaning that it had when it was given.
 import asyncio
 import io
 import json
+import logging
 import tempfile
 import time
 import zipfile
@@ -22,13 +23,14 @@ from starlette.responses import Response
 
 from plainly.core.errors import BadInput, MissingExtra
 from plainly.core.result import Record
-from plainly_studio import exports, live, people, schema, tasks
+from plainly_studio import assignments, exports, live, people, schema, tasks
 from plainly_studio.context import Call, Studio, format_time, reply
 from plainly_studio.exports import Ledger
 from plainly_studio.project import Project, parse_project, read_project
 from plainly_studio.store import InvalidField, Refusal, log_event, read_fact, store_fact
 
 _WATCH_SECONDS = 30.0
+log = logging.getLogger("plainly_studio")
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/jsonl",
@@ -160,13 +162,23 @@ def _attach(content: bytes, ending: str, form: str) -> Response:
 
 
 async def watch(studio: Studio) -> None:
-    """Check every half minute whether the stop rule on precision is met, and whether personal data must be deleted."""
+    """Tidy up every half minute, also after a minute without a database."""
     while True:
-        project = studio.project
-        await studio.write(partial(people.purge, project=project, now=time.time()))
-        if project.stop.half_width and await studio.compute(live.is_precise):
-            await studio.write(partial(_stop_at_precision, half_width=project.stop.half_width))
+        try:
+            await tidy(studio)
+        except Exception as error:
+            log.error("tidying up: %s", type(error).__name__)
         await asyncio.sleep(_WATCH_SECONDS)
+
+
+async def tidy(studio: Studio) -> None:
+    """Give up idle places, delete personal data on their day, erase what was deleted, and apply the stop rule."""
+    project, now = studio.project, time.time()
+    await studio.write(partial(assignments.end_expired, now=now))
+    await studio.write(partial(people.purge, project=project, now=now))
+    await run_in_threadpool(studio.store.erase_traces)
+    if project.stop.half_width and await studio.compute(live.is_precise):
+        await studio.write(partial(_stop_at_precision, half_width=project.stop.half_width))
 
 
 def _stop_at_precision(connection: Connection, half_width: float) -> None:
@@ -183,7 +195,8 @@ async def people_page(call: Call, link: str = "") -> Response:
     rows = await studio.read(lambda connection: connection.execute(statement.order_by(invitation.c.id)).all())
     raters = await studio.read(partial(people.list_raters, project=studio.project, secret=studio.secret))
     ids = [name for name in studio.project.crowd.parameters if any(row[name] for row in raters)]
-    lists = {"invitations": rows, "raters": raters, "ids": ids, "lists": people.LISTS}
+    codes = {row["rater"]: people.return_code(studio.secret, row["rater"]) for row in raters}
+    lists = {"invitations": rows, "raters": raters, "codes": codes, "ids": ids, "lists": people.LISTS}
     return call.page("people.html", here="people", link=link, day=format_time, **lists)
 
 
@@ -214,19 +227,37 @@ _RATER_ACTIONS: Mapping[str, Callable[..., object]] = {
     "remove": people.end_access,
     "exclude": people.exclude,
     "restore": people.restore,
+    "readmit": people.readmit,
+    "decide": people.decide,
+    "bonus": people.set_bonus,
     "erase": people.erase,
 }
 
 
 async def change_rater(call: Call) -> Response:
-    """End a person's access, stop or resume counting their answers, or delete both, as the path says."""
+    """End or renew a person's access, stop or resume counting their answers, decide about their pay, or delete all."""
     action = call.request.scope["path"].rpartition("/")[2]
     options: dict[str, Any] = {"pseudonym": call.text("rater", longest=64), "by": call.person.pseudonym}
     if action == "exclude":
         options |= {"why": call.text("why", "", longest=200), "replace": call.data.get("replace") == "yes"}
+    if action == "decide":
+        options |= {"decision": call.text("decision", "", longest=8), "why": call.text("why", "", longest=200)}
+    if action == "bonus":
+        options["amount"] = _read_amount(call.text("amount", "", longest=20))
     if action == "erase" and call.data.get("sure") != "yes":
         raise Refusal(422, "sure", "Deleting cannot be undone. Go back and tick the box beside the button.")
     return await call.change(partial(_RATER_ACTIONS[action], **options), "/owner/people")
+
+
+def _read_amount(text: str) -> float | None:
+    """Return an amount of money; None for an empty field."""
+    try:
+        amount = float(text.replace(",", ".")) if text.strip() else None
+    except ValueError:
+        amount = -1.0
+    if amount is not None and not 0 <= amount < 1e6:
+        raise InvalidField("amount", "A bonus is a number such as 0.50.")
+    return amount
 
 
 # Name → label in the form; a dot separates a section and its key.
@@ -236,15 +267,19 @@ EDITABLE: Mapping[str, str] = {
     "assignment.overlap": "People for each item",
     "assignment.early": "Items that get all their people first",
     "assignment.per_rater": "Most items for one person (0: no limit)",
-    "assignment.lease_minutes": "Minutes until an item is offered to another person",
+    "assignment.lease_minutes": "Minutes until an item, or the place of somebody who is away, goes to another person",
+    "assignment.replacements": "People who are replaced for an item because they cannot judge it",
     "stop.answers": "Stop after this many answers (0: never)",
     "stop.half_width": "Stop when the interval of every mean has this half-width (0: never)",
     "quality.time_limit_seconds": "Time limit for an item in seconds (0: none)",
+    "quality.cannot_judge_share": "Largest share of items that a person cannot judge and still has done the work",
     "crowd.agreed": "Items that earn the completion code (0: the most items for one person, or all there are)",
+    "crowd.bonus": "Bonus for complete work that counts (0: none)",
+    "crowd.bonus_checks": "Share of checks that a bonus needs",
     "crowd.completion_url": "Where people go when they are done; {code} is filled in",
     "crowd.completion_code": "Completion code (empty: one for each person)",
     "crowd.screened_out_code": "Code for people who did not pass the test",
-    "crowd.returned_code": "Code for people who stopped early or found no more work",
+    "crowd.returned_code": "Code for people who stopped early",
     "personal_until": "Delete platform ids and notes after this day (2027-01-31)",
 }
 

@@ -80,10 +80,13 @@ class Assignment(Settings, frozen=True):
     lease_minutes: Number = 30
     ahead: int = 3
     per_rater: int = 0  # 0: no limit
+    replacements: int = 2  # how many people are replaced for an item because they could not judge it
 
     def __post_init__(self) -> None:
-        if self.overlap < 1 or self.lease_minutes <= 0 or not 1 <= self.ahead <= 10:
-            raise ValueError("assignment needs overlap >= 1, lease_minutes > 0 and ahead from 1 to 10.")
+        if self.overlap < 1 or self.lease_minutes <= 0 or not 1 <= self.ahead <= 10 or self.replacements < 0:
+            raise ValueError(
+                "assignment needs overlap >= 1, lease_minutes > 0, ahead from 1 to 10 and replacements >= 0."
+            )
 
 
 class Stop(Settings, frozen=True):
@@ -103,6 +106,7 @@ class QualityControl(Settings, frozen=True):
     check_every: int = 20
     tolerance: Number = 1.0
     time_limit_seconds: Number = 0.0
+    cannot_judge_share: Number = 0.25  # who could not judge more than this share has not done the agreed work
 
 
 class Crowd(Settings, frozen=True):
@@ -112,11 +116,14 @@ class Crowd(Settings, frozen=True):
         "PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "workerId", "assignmentId", "hitId", "turkSubmitTo",
     )  # fmt: skip
     person: tuple[str, ...] = ("PROLIFIC_PID", "workerId")
+    require_id: bool = False  # refuse people whose link has none of the ids in ``person``
     completion_url: str = ""
     completion_code: str = ""  # empty: one made for each rater
     screened_out_code: str = ""
     returned_code: str = ""  # for people who stop early, or find no more work
     agreed: int = 0  # items that earn the completion code; 0: per_rater, or all there is
+    bonus: Number = 0.0  # for complete work of people who count in the analysis and answered enough checks as expected
+    bonus_checks: Number = 0.8
     frame: tuple[str, ...] = ()  # origins that may show the study in a frame, for example https://www.mturk.com
 
 

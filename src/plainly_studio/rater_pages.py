@@ -46,32 +46,64 @@ async def static(call: Call) -> Response:
 
 async def show_invitation(call: Call) -> Response:
     """Show the invitation and the button; looking at it uses nothing up."""
-    studio, token = call.studio, call.request.path_params["token"]
-    invitation = await studio.read(partial(people.find_invitation, token=token))
-    visit = call.request.cookies.get(COOKIES["visitor"]) or secrets.token_urlsafe(24)
-    crowd = {name: call.data[name] for name in studio.project.crowd.parameters if call.data.get(name)}
+    return await _join_page(call, people.read_ids(call.studio.project, call.data))
+
+
+async def _join_page(call: Call, crowd: dict[str, str], *, status: int = 200, notice: str = "") -> Response:
+    studio, project, token = call.studio, call.studio.project, call.request.path_params["token"]
+    is_preview = crowd.get("assignmentId") == _NOT_ACCEPTED
+
+    def work(connection: Connection) -> tuple[people.Visit | None, dict[str, int]]:
+        options = {"session_token": call.request.cookies.get(COOKIES["rater"], "")}
+        people.find_invitation(connection, token)
+        visit = None if is_preview else people.recognise(connection, project, studio.secret, token, crowd, **options)
+        return visit, people.workload(connection, project)
+
+    visit, workload = await studio.read(work)
+    is_known = visit is not None and visit.person is not None
+    cookie = call.request.cookies.get(COOKIES["visitor"]) or secrets.token_urlsafe(24)
     page = studio.page(
         "join.html",
+        status=status,
         token=token,
-        page_token=studio.page_token(visit),
+        page_token=studio.page_token(cookie),
         crowd=crowd,
-        workload=await studio.read(partial(people.workload, project=studio.project)),
-        owner=invitation.kind == "owner",
-        preview=crowd.get("assignmentId") == _NOT_ACCEPTED,
+        workload=workload,
+        promised=people.agreed_items(project) > 0,
+        owner=visit is not None and visit.invitation.kind == "owner",
+        crowd_link=visit is not None and visit.invitation.kind == "crowd",
+        has_id=visit is not None and visit.key is not None,
+        known=is_known,
+        sure=visit is not None and visit.is_sure,
+        preview=is_preview,
+        notice=notice,
     )
-    _set_cookie(call, page, "visitor", visit, 3600)
+    _set_cookie(call, page, "visitor", cookie, 3600)
     return page
 
 
 async def accept_invitation(call: Call) -> Response:
     """Check the consent and begin a session."""
     studio, project, token = call.studio, call.studio.project, call.request.path_params["token"]
-    crowd = {name: call.text(name, "", longest=200) for name in project.crowd.parameters if call.data.get(name)}
-    invitation = await studio.read(partial(people.find_invitation, token=token))
-    is_owner = invitation.kind == "owner"
-    if project.consent and not is_owner and call.data.get("consent") != "yes":
-        raise Refusal(422, "consent", "Taking part needs your consent. Go back, read the text and tick the box.")
-    session = await studio.write(lambda connection: people.accept(connection, project, studio.secret, token, crowd))
+    crowd = people.read_ids(project, {name: call.text(name, "") for name in project.crowd.parameters})
+    own = {"session_token": call.request.cookies.get(COOKIES["rater"], ""), "code": call.text("code", "", longest=40)}
+    announced = call.integer("announced") if "announced" in call.data else None
+
+    def work(connection: Connection) -> tuple[str, bool]:
+        visit = people.recognise(connection, project, studio.secret, token, crowd, **own)
+        is_owner = visit.invitation.kind == "owner"
+        if project.consent and not is_owner and visit.person is None and call.data.get("consent") != "yes":
+            raise Refusal(422, "consent", "Taking part needs your consent. Go back, read the text and tick the box.")
+        session = people.accept(connection, project, studio.secret, token, crowd, announced=announced, **own)
+        return session, is_owner
+
+    try:
+        session, is_owner = await studio.write(work)
+    except Refusal as refusal:
+        if refusal.body["error"] not in ("known", "code", "fewer"):
+            raise
+        sentences = read_words(project.language)["refused"]
+        return await _join_page(call, crowd, status=refusal.status, notice=sentences[refusal.body["error"]])
     response = studio.redirect("/owner" if is_owner else "/work")
     _set_cookie(call, response, "owner" if is_owner else "rater", session, int(people.SESSION_SECONDS))
     return response
@@ -95,7 +127,10 @@ def _set_cookie(call: Call, response: Response, role: str, value: str, seconds: 
 
 async def work_page(call: Call) -> Response:
     """Show the page on which all work is done; an owner sees a preview."""
-    return call.page("work.html", about=_page_settings(call), preview=_is_preview(call))
+    studio, person, code = call.studio, call.person, ""
+    if not _is_preview(call) and await studio.read(partial(people.is_of_crowd, person=person)):
+        code = people.return_code(studio.secret, person.pseudonym)
+    return call.page("work.html", about=_page_settings(call), preview=_is_preview(call), return_code=code)
 
 
 async def me(call: Call) -> Response:
@@ -110,22 +145,35 @@ async def claim(call: Call) -> Response:
 
     def work(connection: Connection) -> tuple[assignments.Claim, people.Outcome | None, float]:
         seconds = people.seconds_per_item(connection, project)
-        if person.state in ("left", "excluded"):
-            claim = assignments.Claim((), "left", assignments.count_answers(connection, person.id), None, 0)
-            return claim, person.outcome if person.state == "left" else None, seconds
-        claim = assignments.claim(connection, project, person.id, want=want, have=have, now=time.time())
-        outcome = None if claim.items or have else people.outcome_of(project, claim.state, claim.done)
-        if outcome is not None:
-            people.record_outcome(connection, person.id, outcome)
-        return claim, outcome, seconds
+        if (state := _final_state(person)) is not None:
+            outcome = person.outcome or people.end_work(connection, project, person)
+            counts = assignments.count_main_answers(connection, person.id)
+            claim = assignments.Claim((), state, assignments.count_answers(connection, person.id), None, *counts)
+            return claim, outcome, seconds
+        claim = assignments.claim(
+            connection, project, person.id, want=want, have=have, now=time.time(), promised=person.promised
+        )
+        earned = people.outcome_of(project, claim.state, claim.done, claim.declined, person.promised)
+        if earned is not None:
+            people.record_outcome(connection, person.id, earned)
+        return claim, earned, seconds
 
     claim, outcome, seconds = await studio.write(work)
     content: dict[str, Any] = {"now": time.time(), "seconds": seconds, **asdict(claim)}
     if outcome is not None:
         content |= people.final_page(project, studio.secret, person, outcome)
     if claim.state == "finished" and outcome == "returned":
-        content["state"] = "full"
+        content["state"] = "declined" if claim.done else "full"
     return reply(content)
+
+
+def _final_state(person: people.Person) -> str | None:
+    """Return the last state of somebody who gets no more items; None for everyone else."""
+    if person.state in ("left", "excluded"):
+        return "left" if person.state == "left" else "ended"
+    if person.outcome == "screened-out":
+        return "failed"
+    return "finished" if person.outcome == "complete" and person.promised is not None else None
 
 
 def _read_have(call: Call) -> list[int]:
@@ -142,22 +190,15 @@ async def stop_work(call: Call) -> Response:
     project, withdraw = studio.project, call.data.get("withdraw") is True
 
     def work(connection: Connection) -> tuple[int, people.Outcome]:
-        count = assignments.count_answers(connection, person.id)
         if withdraw:
-            people.erase(connection, person.pseudonym, by=person.pseudonym, action="withdraw")
-            return count, "returned"
-        done = assignments.count_main_answers(connection, person.id)
-        state = assignments.next_state(connection, project, person.id)
-        outcome = people.outcome_of(project, "finished" if state == "waiting" else state, done)
-        outcome = outcome or people.outcome_of(project, "left", done) or "returned"
-        assignments.release(connection, person.id)
+            return people.withdraw(connection, project, person)
+        outcome = people.end_work(connection, project, person)
         connection.execute(update(schema.rater).where(schema.rater.c.id == person.id).values(state="left"))
-        people.record_outcome(connection, person.id, outcome)
         log_event(connection, person.pseudonym, "leave", {"outcome": outcome})
-        return count, outcome
+        return assignments.count_answers(connection, person.id), outcome
 
     count, outcome = await studio.write(work)
-    code = people.final_page(project, studio.secret, person, outcome) if person.state != "excluded" else {}
+    code = people.final_page(project, studio.secret, person, outcome)
     return reply({"state": "withdrawn" if withdraw else "left", "answered": count, **code})
 
 
@@ -178,7 +219,7 @@ async def answer(call: Call) -> Response:
             connection, call.studio.project, call.person.id, number,
             key=key, revision=revision, payload=payload, seconds=seconds, counts=counts,
         )  # fmt: skip
-        return content, assignments.count_answers(connection, call.person.id)
+        return content, people.settle(connection, call.studio.project, call.person)
 
     content, count = await call.studio.write(work)
     response = reply(content, 201)
@@ -206,7 +247,7 @@ async def list_answers(call: Call) -> Response:
     latest = (
         select(assignment.c.id, entry.c.payload)
         .join(entry, (entry.c.assignment_id == assignment.c.id) & (entry.c.revision == assignment.c.revision))
-        .where(assignment.c.rater_id == call.person.id, assignment.c.state == "done")
+        .where(assignment.c.rater_id == call.person.id, assignment.c.state.in_(("done", "declined")))
         .order_by(entry.c.id.desc())
         .limit(_REVIEW_ITEMS)
     )

@@ -49,14 +49,21 @@ rater = _table(
     _column("id", _ID, primary_key=True),
     _column("pseudonym", String(64), unique=True),
     _column("role", String(8)),  # rater, owner
-    _column("state", String(12)),  # active, left, removed, imported
+    _column("state", String(12)),  # active, left, withdrawn, removed, imported
     Column("outcome", String(12)),  # complete, returned, screened-out
     Column("ended_at", _TIME),
     Column("excluded_at", _TIME),  # from then on their answers do not count
     Column("excluded_why", Text),
+    Column("decision", String(8)),  # the owner's own about the pay: approve, reject
+    Column("decision_why", Text),
+    Column("bonus", Float),  # the owner's own
+    Column("promised", Integer),  # items of the study that were announced before the consent; None: no number
+    Column("place_until", _TIME),  # until then others do not get the reserved items
+    Column("past_checks", Text),  # JSON: checks as expected and all checks that were deleted at a withdrawal
     _column("crowd", Text),
     Column("person", String(64), unique=True),  # keyed hash of the crowd platform's id, to recognise a person
     Column("consented_at", _TIME),
+    Column("consent_version", String(8)),
     _column("created_at", _TIME),
 )
 invitation = _table(
@@ -86,7 +93,7 @@ assignment = _table(
     _column("id", _ID, primary_key=True),
     _column("item_id", ForeignKey("item.id")),
     _column("rater_id", ForeignKey("rater.id")),
-    _column("state", String(8)),  # leased, done, expired, replaced (by an excluded rater, and open again)
+    _column("state", String(8)),  # reserved, leased, done, declined, expired, replaced (of an excluded rater)
     _column("layout", Text),  # JSON: the order of the outputs on this rater's page
     _column("revision", Integer),
     _column("leased_at", _TIME),
@@ -134,4 +141,14 @@ event = _table(
     _column("actor", String(64)),
     _column("action", String(40)),
     _column("detail", Text),
+)
+PERSONAL = (
+    rater.c.crowd,
+    rater.c.person,
+    rater.c.excluded_why,
+    rater.c.decision_why,
+    invitation.c.label,
+    entry.c.payload,
+    draft.c.payload,
+    event.c.detail,
 )

@@ -33,6 +33,7 @@ T = TypeVar("T")
 Transaction = Callable[[Connection], T]
 _BATCH = 64
 _RETRIES = 8
+_ERASE_ATTEMPTS = 20
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: not every database and format can hold them
 _FULL = ("disk is full", "disk i/o error", "no space left")
 
@@ -200,6 +201,22 @@ class Store:
         with self.readers.connect() as connection, connection.begin():
             return work(connection)
 
+    def erase_traces(self) -> bool:
+        """Erase what was deleted from the write-ahead log of SQLite; return False if others kept reading there.
+
+        Deleted content in the file itself is overwritten with zeros (``secure_delete``), but the log keeps older pages
+        until it is truncated.
+        """
+        if not self.sqlite:
+            return True
+        with closing(sqlite3.connect(str(self.url.database), timeout=0.1)) as connection:  # Writers wait as long.
+            for _ in range(_ERASE_ATTEMPTS):
+                is_busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                if not is_busy:
+                    return True
+                time.sleep(0.5)
+        return False
+
     def close(self) -> None:
         """Finish the waiting jobs and close the database."""
         self._writer.close()
@@ -236,6 +253,11 @@ def create_tables(store: Store) -> None:
             "Choose another --database, or move the file away."
         )
     schema.metadata.create_all(store.writers)
+    if not store.sqlite:  # PostgreSQL's statistics would show samples of deleted values to everyone who reads pg_stats.
+        with store.writers.begin() as connection:
+            for column in schema.PERSONAL:
+                change = f"ALTER TABLE {column.table.name} ALTER COLUMN {column.name} SET STATISTICS 0"
+                connection.exec_driver_sql(change)
 
 
 def read_fact(connection: Connection, key: str) -> str | None:

@@ -182,7 +182,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
 def shared_study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     """A study for all tests of a module, which must not depend on its state."""
     with studies_in(tmp_path_factory.mktemp("shared")) as make_study:
-        yield make_study(rating_project(), simple_items(6))
+        yield make_study(rating_project(), simple_items(300))
 
 
 def free_port() -> int:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -20,6 +21,7 @@ from plainly_studio.context import COOKIES, Address, Limiter, Studio
 from plainly_studio.creation import make_item
 from plainly_studio.people import Secret, hash_token
 from plainly_studio.project import parse_project
+from plainly_studio.store import store_fact
 from studio.conftest import (
     Make,
     Rater,
@@ -94,6 +96,7 @@ def test_a_change_needs_the_own_origin_and_the_token_of_the_page(shared_study: S
             assert {answer.json()["error"] for answer in answers} == {code}
     answer = send(origin=ORIGIN, x_studio_token=one.token)
     assert answer.status_code not in (401, 403, 415, 500), "the same request with both is admitted"
+    study.store.write_now(lambda connection: store_fact(connection, "stopped", None))
 
 
 @pytest.mark.parametrize("row", ENDPOINTS, ids=route_name)
@@ -196,7 +199,7 @@ def test_hostile_text_in_every_field_stays_text(make: Make) -> None:
     )  # fmt: skip
     items = [make_item(HOSTILE, [(HOSTILE, HOSTILE)], name=HOSTILE) for _ in range(2)]
     study = make(project, items)
-    crowd = "&".join(f"{name}={HOSTILE}" for name in project.crowd.parameters)
+    crowd = "&".join(f"{name}={quote(HOSTILE[:50])}" for name in project.crowd.parameters)
     raters = [rater(study), rater(study)]
     raters[0].client.get(f"/join/{study.link('crowd')}?{crowd}")
     for value, one in enumerate(raters, 1):
@@ -317,9 +320,9 @@ def test_crowd_people_are_known_again_and_exported_under_a_pseudonym(make: Make)
     study = make(project, simple_items(3))
     link = study.link("crowd")
     query = {"PROLIFIC_PID": "person-4711", "STUDY_ID": "s1"}
-    names = []
+    names, client = [], local_client(study)
     for _ in range(2):
-        one = Rater(ORIGIN, link, client=local_client(study), data=query)
+        one = Rater(ORIGIN, link, client=client, data=query)
         names.append(one.name)
     assert names[0] == names[1]
     (item,) = one.claim()["items"]

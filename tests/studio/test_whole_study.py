@@ -94,19 +94,25 @@ def test_a_whole_paid_study(tmp_path: Path, chromium: Any, capsys: Any) -> None:
         boss.goto(f"{server.url}/owner/people")
         assert "liar" in boss.locator(f"tr#{name}").inner_text()
         boss.click(f"#of-{name} summary")
-        boss.fill(f"#of-{name} input[name=why]", "rates against the others")
+        boss.fill(f"#of-{name} form[action$=exclude] input[name=why]", "rates against the others")
         boss.get_by_role("button", name=f"Exclude {name}").click()
         boss.locator(f"tr#{name}", has_text="excluded: rates against the others").wait_for()
         liar.reload()
-        liar.locator("#end").wait_for()
-        assert liar.locator("#code").count() == 0
+        liar.locator("#end[data-state=ended]").wait_for()
+        assert liar.locator("#code").inner_text() == "BACK", "excluded before the end; the owner decides about the pay"
         sixth = join("p6")
         assert rate(sixth, good) == ITEMS, "the excluded one's items went to somebody else"
         assert sixth.locator("#code").inner_text() == "PAID"
-        late = join("p7", "All items of this study are taken")
-        late.locator("#end").wait_for()
-        assert late.locator("#code").inner_text() == "BACK", "there was nothing left to do"
+        late = somebody()
+        late.goto(f"{link}?PROLIFIC_PID=p7")
+        assert "This study is full" in late.locator("#workload").inner_text()
+        assert late.locator("button.primary").count() == 0
         boss.goto(f"{server.url}/owner/people")
+        boss.click(f"#of-{name} summary")
+        boss.select_option(f"#of-{name} select[name=decision]", "reject")
+        boss.fill(f"#of-{name} form[action$=decide] input[name=why]", "answers at random")
+        boss.get_by_role("button", name=f"Decide {name}").click()
+        boss.locator(f"tr#{name}", has_text="reject: answers at random").wait_for()
         lists = {}
         for wanted in ("prolific-approve.csv", "prolific-reject.csv"):
             with boss.expect_download() as download:

@@ -1,7 +1,7 @@
 // How work ends: done, full, not passed, waiting for others, or left early; and the dialog for leaving.
 import { button, el, t } from "./page.js";
 
-const TITLES = { finished: "done", full: "full", failed: "failed", waiting: "waiting", left: "left", withdrawn: "withdrawn" };
+const TITLES = { finished: "done", full: "full", failed: "failed", declined: "declined", ended: "ended", waiting: "waiting", left: "left", withdrawn: "withdrawn" };
 
 export function showEnd(place, body, { leave }) {
   const name = TITLES[body.state] ?? "done";

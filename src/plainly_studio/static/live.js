@@ -44,7 +44,7 @@ function draw(data) {
     el("dl", { class: "tiles" },
       tile("Answers", `${data.answers} / ${data.wanted}`), tile("Ratings", String(data.ratings)), tile("Per hour", number(data.pace_per_hour, 0)),
       tile("Left at this pace", hours), tile("Seconds per item", number(data.median_seconds, 1)),
-      tile("Cannot judge", String(data.cannot_judge)), tile("Late", String(data.late))),
+      tile("Cannot judge", data.cannot_judge ? `${data.cannot_judge} (${number(100 * data.cannot_judge_share, 0)} %)` : "0"), tile("Late", String(data.late))),
     el("h2", {}, "Agreement"),
     table("Krippendorff’s alpha with its 95 % interval; 1 is perfect, 0 is chance", [{ title: "Question" }, { title: "Alpha", number: true }, { title: "Interval", number: true }, ...(data.excluded.length ? [{ title: "With the excluded", number: true }] : []), { title: "First half", number: true }, { title: "Second half", number: true }, { title: "Over time" }, { title: "Ratings", number: true }, { title: "Compared", number: true }],
       data.agreement.map((row) => [row.name, number(row.alpha, 3), row.low === null ? "–" : `${number(row.low)} to ${number(row.high)}`, ...(data.excluded.length ? [number(row.alpha_with_excluded, 3)] : []), number(row.first_half), number(row.second_half), growth(row.growth), String(row.ratings), String(row.compared)])),
