@@ -1,7 +1,9 @@
 """Assignments: who gets which item, and what they answer.
 
-Every item goes to one person before any goes to a second, up to the overlap, in a different order for each person. Only
-the first items get all their people at once, so that agreement is known early.
+In a planned design each person takes a place, and gets its items in the plan's order (see ``designs``). In a free one
+every item goes to one person before any goes to a second, up to the overlap, in a different order for each person; only
+the first items get all their people at once, so that agreement is known early. Checks and repeated items come at random
+places between the others.
 
 A person who gets an item has a lease on it. When it expires, the item is offered to others, and to the same person
 again while it is open. ``item.taken`` counts leases and answers towards the overlap, in the transaction that changes
@@ -20,16 +22,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select, text, update
+from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select, text, tuple_, update
 
 from plainly_studio import tasks
 from plainly_studio.project import Project
-from plainly_studio.schema import assignment, draft, entry, item
+from plainly_studio.schema import assignment, draft, entry, item, plan, rater
 from plainly_studio.store import InvalidField, Refusal, read_fact
 
 LARGEST_ANSWER = 64 * 1024
 MOST_REVISIONS = 50
 _POOL = 200
+_AWAY_SECONDS = 24 * 3600.0  # after this time the rest of a place goes to another person
 _WITH_ITEM = item.join(assignment, assignment.c.item_id == item.c.id)
 # Statements of every request are built once, which saves a tenth of its time.
 _FIND = (
@@ -131,7 +134,8 @@ def _take(connection: Connection, item_id: int, times: int = 1) -> None:
 
 
 def _special_kinds(connection: Connection) -> set[str]:
-    return set(connection.execute(select(item.c.kind).where(item.c.kind != "main").distinct()).scalars())
+    is_special = item.c.kind.not_in(("main", "tied"))
+    return set(connection.execute(select(item.c.kind).where(is_special).distinct()).scalars())
 
 
 def _estimate_total(connection: Connection, project: Project, rater_id: int) -> int:
@@ -139,15 +143,54 @@ def _estimate_total(connection: Connection, project: Project, rater_id: int) -> 
     kinds = _special_kinds(connection)
     is_own = assignment.c.rater_id == rater_id
     total = _count(connection, is_own, assignment.c.state.in_(("leased", "done")))
-    total += _count(connection, item.c.kind.in_(kinds - {"check"}), _is_unseen(rater_id), table=item)
-    limit = project.assignment.per_rater
-    most = limit - _count_by_kind(connection, rater_id)["main"] if limit else sys.maxsize
-    is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
-    own = _count(connection, is_open, is_own, assignment.c.state != "expired")
-    left = min(_count(connection, is_open, table=item) - own, most, _remaining_items(connection, project))
-    if "check" in kinds and (every := project.quality.check_every):
-        left += min(_count(connection, item.c.kind == "check", _is_unseen(rater_id), table=item), left // every)
-    return total + max(0, left)
+    total += _count(connection, item.c.kind.in_(kinds - {*_SCATTERED}), _is_unseen(rater_id), table=item)
+    counts = _count_by_kind(connection, rater_id)
+    if project.assignment.design == "free":
+        limit = project.assignment.per_rater
+        most = limit - counts["main"] if limit else sys.maxsize
+        is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
+        own = _count(connection, is_open, is_own, assignment.c.state != "expired")
+        left = min(_count(connection, is_open, table=item) - own, most)
+    else:
+        place = _find_place(connection, rater_id, time.time())
+        left = _count(connection, plan.c.place == place, _is_open_in_plan(), table=plan)
+    left = max(0, min(left, _remaining_items(connection, project)))
+    for kind in kinds & {*_SCATTERED}:
+        unseen = _count(connection, item.c.kind == kind, _is_unseen(rater_id), table=item)
+        left += max(0, min(unseen, count_scattered(project, kind, counts["main"] + left) - counts[kind]))
+    return total + left
+
+
+# Kinds of items that are scattered between the others: the setting for how often, and the first round that has one.
+_SCATTERED = {"check": ("check_every", 0), "repeat": ("repeat_every", 1)}
+
+
+def count_scattered(project: Project, kind: str, main: int) -> int:
+    """Return how many checks or repeated items belong to a number of items: one for each whole round."""
+    setting, start = _SCATTERED[kind]
+    every: int = getattr(project.quality, setting)
+    return max(0, main // every - start) if every else 0
+
+
+def _next_scattered(project: Project, kind: str, rater_id: int, count: int) -> int:
+    """Return after how many items the next check or repeated item comes: at a random place of its round."""
+    setting, start = _SCATTERED[kind]
+    every: int = getattr(project.quality, setting)
+    return (count + start) * every + random.Random(f"{project.seed}:{rater_id}:{kind}:{count}").randrange(every)
+
+
+def _find_repeats(connection: Connection, project: Project, rater_id: int) -> Any:
+    """Return the condition for items that repeat one which the rater answered at least a round ago."""
+    main = item.alias()
+    answered = (
+        select(main.c.name, main.c.outputs, assignment.c.state)
+        .join(assignment, assignment.c.item_id == main.c.id)
+        .where(assignment.c.rater_id == rater_id, main.c.kind == "main", assignment.c.state != "expired")
+        .order_by(assignment.c.id)
+    )
+    rows = connection.execute(answered).all()
+    old = [row for row in rows[: max(0, len(rows) - project.quality.repeat_every + 1)] if row.state == "done"]
+    return tuple_(item.c.name, item.c.outputs).in_([(row.name, row.outputs) for row in old])
 
 
 def _count(connection: Connection, *conditions: Any, table: Any = _WITH_ITEM) -> int:
@@ -170,6 +213,14 @@ def _choose(
         is_new = (item.c.kind == kind) & _is_unseen(rater_id, have)
         return connection.execute(select(item).where(is_new).order_by(item.c.place).limit(1)).all()
 
+    def draw_special(kind: str) -> Sequence[Row[Any]]:
+        conditions = [item.c.kind == kind, _is_unseen(rater_id, have)]
+        if kind == "repeat":
+            conditions.append(_find_repeats(connection, project, rater_id))
+        numbers = connection.execute(select(item.c.id).where(*conditions)).scalars()
+        number = min(numbers, key=lambda number: _shuffle_key(project.seed, rater_id, number), default=0)
+        return connection.execute(select(item).where(item.c.id == number)).all()
+
     for kind in [kind for kind in ("training", "qualification") if kind in kinds]:
         if rows := next_special(kind):
             return rows, "working"
@@ -178,17 +229,72 @@ def _choose(
             return [], "working"  # the answers of this part decide what comes next
     if "qualification" in kinds and not _is_qualified(connection, project, rater_id):
         return [], "failed"
-    if project.assignment.per_rater:
+    is_free = project.assignment.design == "free"
+    if is_free and project.assignment.per_rater:
         most = min(most, project.assignment.per_rater - counts["main"])
     most = min(most, _remaining_items(connection, project))
     if most <= 0:
         return [], "finished"
-    every = project.quality.check_every
-    if "check" in kinds and every:
-        if counts["main"] // every > counts["check"] and (rows := next_special("check")):
-            return rows, "working"
-        most = min(most, every - counts["main"] % every)
-    return _choose_main(connection, project, rater_id, most, have)
+    choose_main = _choose_main if is_free else _choose_planned
+    rows, state = choose_main(connection, project, rater_id, most, have)
+    if rows:
+        for kind in [kind for kind in _SCATTERED if kind in kinds]:
+            if counts[kind] < count_scattered(project, kind, _count_own(connection, project, rater_id)):
+                position = _next_scattered(project, kind, rater_id, counts[kind])
+                if counts["main"] >= position and (special := draw_special(kind)):
+                    return special, "working"
+                rows = rows[: max(1, position - counts["main"])]
+    return rows, state
+
+
+def _count_own(connection: Connection, project: Project, rater_id: int) -> int:
+    """Return how many of the study's own items a rater will get, as far as that is known."""
+    if project.assignment.design == "free":
+        return project.assignment.per_rater or _count(connection, item.c.kind == "main", table=item)
+    place = select(rater.c.place).where(rater.c.id == rater_id).scalar_subquery()
+    return _count(connection, plan.c.place == place, table=plan)
+
+
+def _is_open_in_plan() -> Any:
+    """Return the condition for rows of the plan that none of the people who have or had the place holds or answered."""
+    is_taken = (assignment.c.item_id == plan.c.item_id) & assignment.c.state.in_(("leased", "done"))
+    own = select(1).join(rater, rater.c.id == assignment.c.rater_id).where(is_taken, rater.c.place == plan.c.place)
+    return ~own.correlate(plan).exists()
+
+
+def _find_place(connection: Connection, rater_id: int, now: float) -> int | None:
+    """Return the rater's place in the plan, or the first one that is free; None if there is none.
+
+    A place is free while something in it is open, and nobody who is still taking part has it.
+    """
+    place: int | None = connection.execute(select(rater.c.place).where(rater.c.id == rater_id)).scalar()
+    if place is not None:
+        return place
+    latest = select(func.max(assignment.c.expires_at)).where(assignment.c.rater_id == rater.c.id).scalar_subquery()
+    is_here = func.coalesce(latest, rater.c.created_at) > now - _AWAY_SECONDS
+    is_taking_part = (rater.c.state == "active") & rater.c.excluded_at.is_(None) & is_here
+    holders = select(rater.c.place).where(rater.c.place.is_not(None), is_taking_part)
+    free = select(func.min(plan.c.place)).where(plan.c.place.not_in(holders), _is_open_in_plan())
+    return connection.execute(free).scalar()
+
+
+def count_newcomer_items(connection: Connection) -> int:
+    """Return how many items of a planned design await the next person."""
+    place = _find_place(connection, 0, time.time())
+    return _count(connection, plan.c.place == place, _is_open_in_plan(), table=plan)
+
+
+def _choose_planned(
+    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int]
+) -> tuple[Sequence[Row[Any]], str]:
+    place = _find_place(connection, rater_id, time.time())
+    if place is None:
+        return [], "finished"
+    connection.execute(update(rater).where(rater.c.id == rater_id, rater.c.place.is_(None)).values(place=place))
+    statement = select(item).join(plan, plan.c.item_id == item.c.id)
+    statement = statement.where(plan.c.place == place, _is_open_in_plan(), _is_unseen(rater_id, have))
+    rows = connection.execute(statement.order_by(plan.c.position).limit(most)).all()
+    return rows, "working" if rows else "finished"
 
 
 def _is_unseen(rater_id: int, have: Sequence[int] = ()) -> Any:

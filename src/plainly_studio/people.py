@@ -30,7 +30,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select,
 from plainly.core.errors import BadInput
 from plainly.core.tables import format_csv
 from plainly.people.rating_tables import escape_formula
-from plainly_studio.assignments import change_state, release
+from plainly_studio.assignments import change_state, count_newcomer_items, count_scattered, release
 from plainly_studio.project import Project
 from plainly_studio.schema import assignment, draft, entry, invitation, item, rater, session
 from plainly_studio.store import Refusal, log_event
@@ -239,7 +239,8 @@ def purge(connection: Connection, project: Project, now: float) -> int:
 
 def agreed_items(project: Project) -> int:
     """Return how many items earn the completion code; 0 means all there are."""
-    return project.crowd.agreed or project.assignment.per_rater
+    is_free = project.assignment.design == "free"  # Otherwise the agreed items are those of the person's place.
+    return project.crowd.agreed or (project.assignment.per_rater if is_free else 0)
 
 
 def outcome_of(project: Project, state: str, done: int) -> Outcome | None:
@@ -297,9 +298,10 @@ def workload(connection: Connection, project: Project) -> dict[str, int]:
     kinds = {kind: int(count) for kind, count in connection.execute(by_kind)}
     open_items = select(func.count()).where(item.c.kind == "main", item.c.taken < project.assignment.overlap)
     main = min(int(connection.execute(open_items).scalar_one()), agreed_items(project) or kinds.get("main", 0))
-    every = project.quality.check_every
-    checks = min(kinds.get("check", 0), main // every) if every else 0
-    count = main + checks + kinds.get("training", 0) + kinds.get("qualification", 0)
+    if project.assignment.design != "free":
+        main = count_newcomer_items(connection)
+    scattered = sum(min(kinds.get(kind, 0), count_scattered(project, kind, main)) for kind in ("check", "repeat"))
+    count = main + scattered + kinds.get("training", 0) + kinds.get("qualification", 0)
     return {"count": count, "minutes": max(1, round(count * seconds_per_item(connection, project) / 60 + 0.4))}
 
 
