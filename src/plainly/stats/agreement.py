@@ -316,6 +316,7 @@ FEWEST = 10
 FEWEST_RATERS = 5
 # In this share of studies whose raters are all equally good, somebody is called outlying on a question.
 OUTLIER_ERROR = 0.05
+_NEARLY_1 = 0.999
 
 
 @dataclass(frozen=True)
@@ -345,16 +346,17 @@ def reliability(ratings: npt.ArrayLike, names: Sequence[str] | None = None) -> l
     values, rated = encode_ratings(ratings, numbers=True)
     labels = names if names is not None else [str(number) for number in range(1, values.shape[1] + 1)]
     count, total = rated.sum(axis=1), np.where(rated, values, 0.0).sum(axis=1)
-    raters, repeated = [], []
+    raters, repeated, errors = [], [], []
     for column, name in enumerate(labels):
         repeated.append(_chance_of_repeating(values[rated], values[rated[:, column], column]))
         shared = rated[:, column] & (count > 1)
         own, others = values[shared, column], np.delete(values, column, axis=1)
         means = (total[shared] - own) / (count[shared] - 1)
         rater = _compare_with_others(name, values[rated[:, column], column], own, means)
+        errors.append(_transformed_error(own, means))
         raters.append(replace(rater, alpha_without=krippendorff(others).value))
     return sorted(
-        _mark_outliers(raters, np.array(repeated)),
+        _mark_outliers(raters, np.array(repeated), np.array(errors)),
         key=lambda rater: 2.0 if math.isnan(rater.correlation) else -rater.correlation,
     )
 
@@ -371,35 +373,32 @@ def _compare_with_others(name: str, values: Floats, own: Floats, others: Floats)
 
 
 def _mark_outliers(
-    raters: Sequence[Rater], repeated: Floats, errors: Floats | None = None, error: float = OUTLIER_ERROR
+    raters: Sequence[Rater], repeated: Floats, errors: Floats, error: float = OUTLIER_ERROR
 ) -> list[Rater]:
     """Return the raters with the reasons to look closer, which ``error`` of the studies without any have by chance.
 
     ``repeated`` are the probabilities that a rater gives the same rating every time by chance, ``errors`` the standard
-    errors of nominal distances.
+    errors of the transformed correlations or, for nominal ratings, of the distances.
     """
-    from scipy.special import ndtr
+    from scipy.special import stdtr
 
     limit = error / max(1, len(raters)) / 2  # two ways to be called outlying
-    comparable = np.array([rater.compared >= FEWEST for rater in raters], dtype=bool)
+    count = np.array([rater.compared for rater in raters], dtype=float)
     correlations = np.array([rater.correlation for rater in raters])
     distances = np.array([rater.distance for rater in raters])
+    is_nominal = np.array([np.isnan(rater.sd) for rater in raters], dtype=bool)
+    badness = np.where(is_nominal, distances, -np.arctanh(np.clip(correlations, -_NEARLY_1, _NEARLY_1)))
+    defined = badness[(count >= FEWEST) & ~np.isnan(badness)]
+    middle = float(np.median(defined)) if len(defined) else math.nan
+    # The median has a variance of its own, π/2 times that of a mean.
+    whole_error = errors * math.sqrt(1 + math.pi / 2 / max(1, len(defined)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Fisher's transformation, whose standard error depends on the number of comparisons only.
-        z = np.arctanh(np.clip(correlations, -0.999, 0.999))
-        count = np.array([rater.compared for rater in raters], dtype=float)
-        shortfall = (_middle(z[comparable]) - z) * np.sqrt(np.maximum(count - 3, 0))
-        excess = (distances - _middle(distances[comparable])) / (np.nan if errors is None else errors)
-    agreement = np.where(ndtr(-shortfall) <= limit, _robust_z(correlations), 0.0)
-    against = (ndtr(-shortfall) <= limit) & (correlations <= 0)
-    distance = np.where(ndtr(-excess) <= limit, _robust_z(distances), 0.0)
+        chance = stdtr(np.maximum(count - 2, 1), (middle - badness) / whole_error)
+    is_worse = chance <= limit
+    against = is_worse & (correlations <= 0)
+    agreement, distance = (np.where(is_worse, _robust_z(values), 0.0) for values in (correlations, distances))
     figures = zip(raters, repeated <= limit, against, agreement, distance, strict=True)
     return [replace(rater, outlying=_reason(rater, *own)) for rater, *own in figures]
-
-
-def _middle(values: Floats) -> float:
-    defined = values[~np.isnan(values)]
-    return float(np.median(defined)) if len(defined) else math.nan
 
 
 def _reason(rater: Rater, is_repeated: bool, is_against: bool, agreement: float, distance: float) -> str:
@@ -416,6 +415,20 @@ def _reason(rater: Rater, is_repeated: bool, is_against: bool, agreement: float,
     if np.isnan(rater.sd) and distance > OUTLYING:  # names have no mean and no correlation, only a share that differs
         return "differs from the others far more than most raters do"
     return ""
+
+
+def _transformed_error(own: Floats, others: Floats) -> float:
+    """Return the standard error of Fisher's transformation of a correlation.
+
+    It is the larger one of that for normal ratings and that of the sandwich estimator, because ratings at the end of a
+    scale are not normal.
+    """
+    if len(own) < FEWEST or np.ptp(own) < 1e-12 or np.ptp(others) < 1e-12:
+        return math.nan
+    x, y = ((values - values.mean()) / values.std() for values in (own, others))
+    r = min(max(float((x * y).mean()), -_NEARLY_1), _NEARLY_1)
+    influence = (x * y - r * (x * x + y * y) / 2) / (1 - r * r)
+    return max(1 / math.sqrt(len(own) - 3), float(influence.std(ddof=1)) / math.sqrt(len(own)))
 
 
 def _chance_of_repeating(values: Floats, own: Floats) -> float:
@@ -508,10 +521,10 @@ class LongRatings:
                 errors.append(_clustered_error(apart[comparable] - distance, cluster[comparable]))
                 repeated.append(1.0)
             else:
-                errors.append(math.nan)
                 repeated.append(_chance_of_repeating(numbers, numbers[own]))
                 comparison = numbers[shared][comparable], means[comparable]
                 raters.append(_compare_with_others(name, numbers[own], *comparison))
+                errors.append(_transformed_error(*comparison))
         return _mark_outliers(raters, np.array(repeated), np.array(errors), error)
 
 
