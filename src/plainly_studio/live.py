@@ -20,7 +20,7 @@ import numpy.typing as npt
 from plainly.core.result import Record
 from plainly.core.sampling import Sampling
 from plainly.people.preferences import rank
-from plainly.stats.agreement import FEWEST, OUTLIER_ERROR, AlphaDistance, LongRatings
+from plainly.stats.agreement import FEWEST, OUTLIER_ERROR, AlphaDistance, LongRatings, Rater
 from plainly.stats.resample import Ints
 from plainly_studio import exports, tasks
 from plainly_studio.exports import Ledger, StudyAnswer
@@ -43,7 +43,7 @@ class Column:
     name: str
     ratings: LongRatings
     systems: npt.NDArray[np.str_]
-    clusters: Ints | None = None  # the items, where the units are words
+    items: Ints
 
 
 def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _column(name: str, level: AlphaDistance, values: Sequence[tuple[StudyAnswer,
     people = np.array([answer.rater for answer, _ in values], dtype=np.str_)
     ratings = LongRatings.of(items, people, [value for _, value in values], level=level)
     systems = np.array([ledger.items[answer.item].system for answer, _ in values], dtype=np.str_)
-    return Column(name, ratings, systems)
+    return Column(name, ratings, systems, items)
 
 
 def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[Column]:
@@ -280,14 +280,38 @@ def _distances(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]],
     for column in columns:
         ratings = column.ratings
         spread = 1.0 if ratings.level == "nominal" else float(ratings.numbers.std()) if len(ratings) else 0.0
-        own = ratings.by_rater(error=_ERROR / len(columns), clusters=column.clusters) if len(ratings) and spread else ()
-        for rater in own:
+        if not len(ratings) or not spread:
+            continue
+        for rater in ratings.by_rater(error=_ERROR / 2 / len(columns), clusters=column.items):
             if rater.compared:
                 sums[rater.name] += rater.distance * rater.compared / spread
                 counts[rater.name] += rater.compared
             if rater.outlying and rater.n >= FEWEST:
                 outlying[rater.name][rater.outlying].append(column.name)
+    for rater in _agree_on_all(columns):
+        if rater.outlying and rater.n >= FEWEST and rater.name not in outlying:
+            outlying[rater.name][rater.outlying].append("all questions")
     return {name: (sums[name] / counts[name], counts[name]) for name in sums}, outlying
+
+
+def _agree_on_all(columns: Sequence[Column]) -> list[Rater]:
+    """Compare every rater with the others on all scales at once, which shows sooner who rates at random.
+
+    Each rater's ratings on a scale are deviations from their mean, so that strictness does not count.
+    """
+    parts = []
+    for number, column in enumerate(columns):
+        ratings = column.ratings
+        if ratings.level == "nominal" or not len(ratings) or not ratings.numbers.std():
+            continue
+        rater = np.unique(ratings.raters, return_inverse=True)[1]
+        means = np.bincount(rater, weights=ratings.numbers) / np.bincount(rater)
+        values = (ratings.numbers - means[rater]) / ratings.numbers.std()
+        parts.append((column.items * len(columns) + number, ratings.raters, values, column.items))
+    if len(parts) < 2:
+        return []
+    units, people, values, items = map(np.concatenate, zip(*parts, strict=True))
+    return LongRatings.of(units, people, values, level="interval").by_rater(error=_ERROR / 2, clusters=items)
 
 
 def _drift(columns: Sequence[Column]) -> dict[str, list[str]]:

@@ -140,7 +140,7 @@ def test_a_place_is_completed_by_others_when_its_rater_leaves_or_is_replaced(mak
     assert leaves.post("/api/exit", {}).status_code == 200
     assert work(completes) == 4
     assert work(replaced) == 6
-    act(owner(study), "/owner/raters/exclude", rater=replaced.name, why="test", replace="yes")
+    act(owner(study), "/owner/exclude", rater=replaced.name, why="test", replace="yes")
     replaces, late = rater(study), rater(study)
     assert work(replaces) == 6
     assert work(late) == 0

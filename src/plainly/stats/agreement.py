@@ -395,29 +395,30 @@ def _mark_outliers(
     with np.errstate(divide="ignore", invalid="ignore"):
         chance = stdtr(np.maximum(count - 2, 1), (middle - badness) / whole_error)
     is_worse = chance <= limit
-    against = is_worse & (correlations <= 0)
-    agreement, distance = (np.where(is_worse, _robust_z(values), 0.0) for values in (correlations, distances))
-    figures = zip(raters, repeated <= limit, against, agreement, distance, strict=True)
+    # With many ratings a small difference is certain, too: it must also be large, among raters or by half.
+    is_low = (_robust_z(correlations) < -OUTLYING) | (correlations < math.tanh(-middle) / 2)
+    is_far = _robust_z(distances) > OUTLYING
+    figures = zip(raters, repeated <= limit, is_worse, is_low, is_far, strict=True)
     return [replace(rater, outlying=_reason(rater, *own)) for rater, *own in figures]
 
 
-def _reason(rater: Rater, is_repeated: bool, is_against: bool, agreement: float, distance: float) -> str:
+def _reason(rater: Rater, is_repeated: bool, is_worse: bool, is_low: bool, is_far: bool) -> str:
     if rater.n < FEWEST:
         return f"only {rater.n} ratings: too few to tell" if rater.n else ""
     if rater.sd < 1e-12:
         return "gave the same rating every time" if is_repeated else ""
-    if rater.compared < FEWEST:
+    if rater.compared < FEWEST or not is_worse:
         return ""
-    if is_against:
+    if rater.correlation <= 0:
         return "rates against the others, or without relation to them"
-    if agreement < -OUTLYING:
+    if is_low:
         return "agrees with the others far less than most raters do"
-    if np.isnan(rater.sd) and distance > OUTLYING:  # names have no mean and no correlation, only a share that differs
+    if np.isnan(rater.sd) and is_far:  # names have no mean and no correlation, only a share that differs
         return "differs from the others far more than most raters do"
     return ""
 
 
-def _transformed_error(own: Floats, others: Floats) -> float:
+def _transformed_error(own: Floats, others: Floats, clusters: Ints | None = None) -> float:
     """Return the standard error of Fisher's transformation of a correlation.
 
     It is the larger one of that for normal ratings and that of the sandwich estimator, because ratings at the end of a
@@ -425,10 +426,11 @@ def _transformed_error(own: Floats, others: Floats) -> float:
     """
     if len(own) < FEWEST or np.ptp(own) < 1e-12 or np.ptp(others) < 1e-12:
         return math.nan
+    clusters = np.arange(len(own)) if clusters is None else clusters
     x, y = ((values - values.mean()) / values.std() for values in (own, others))
     r = min(max(float((x * y).mean()), -_NEARLY_1), _NEARLY_1)
     influence = (x * y - r * (x * x + y * y) / 2) / (1 - r * r)
-    return max(1 / math.sqrt(len(own) - 3), float(influence.std(ddof=1)) / math.sqrt(len(own)))
+    return max(1 / math.sqrt(len(own) - 3), _clustered_error(influence - influence.mean(), clusters))
 
 
 def _chance_of_repeating(values: Floats, own: Floats) -> float:
@@ -500,7 +502,8 @@ class LongRatings:
     def by_rater(self, *, error: float = OUTLIER_ERROR, clusters: Ints | None = None) -> list[Rater]:
         """Compare every rater with the others on the same units; for nominal values, by the share who differ.
 
-        Units of one cluster (the words of a sentence) go together; by default each unit is its own.
+        Units of one cluster (the words of a sentence, the questions on a text) go together; by default each unit is its
+        own.
         """
         numbers, others = self.numbers, np.bincount(self.units)[self.units] - 1
         shared = others > 0
@@ -524,7 +527,7 @@ class LongRatings:
                 repeated.append(_chance_of_repeating(numbers, numbers[own]))
                 comparison = numbers[shared][comparable], means[comparable]
                 raters.append(_compare_with_others(name, numbers[own], *comparison))
-                errors.append(_transformed_error(*comparison))
+                errors.append(_transformed_error(*comparison, cluster[comparable]))
         return _mark_outliers(raters, np.array(repeated), np.array(errors), error)
 
 
