@@ -238,10 +238,10 @@ def _choose(
     choose_main = _choose_main if is_free else _choose_planned
     rows, state = choose_main(connection, project, rater_id, most, have)
     if rows:
-        for kind in [kind for kind in _SCATTERED if kind in kinds]:
-            if counts[kind] < count_scattered(project, kind, _count_own(connection, project, rater_id)):
-                position = _next_scattered(project, kind, rater_id, counts[kind])
-                if counts["main"] >= position and (special := draw_special(kind)):
+        for scattered in [kind for kind in _SCATTERED if kind in kinds]:
+            if counts[scattered] < count_scattered(project, scattered, _count_own(connection, project, rater_id)):
+                position = _next_scattered(project, scattered, rater_id, counts[scattered])
+                if counts["main"] >= position and (special := draw_special(scattered)):
                     return special, "working"
                 rows = rows[: max(1, position - counts["main"])]
     return rows, state
@@ -265,7 +265,7 @@ def _is_open_in_plan() -> Any:
 def _find_place(connection: Connection, rater_id: int, now: float) -> int | None:
     """Return the rater's place in the plan, or the first one that is free; None if there is none.
 
-    A place is free while something in it is open, and nobody who is still taking part has it.
+    A place is free while something in it is open, and its people no longer take part.
     """
     place: int | None = connection.execute(select(rater.c.place).where(rater.c.id == rater_id)).scalar()
     if place is not None:

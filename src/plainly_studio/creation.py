@@ -336,6 +336,7 @@ class PastStudy:
     answers: list[StudyAnswer] = field(default_factory=list)
     excluded: dict[str, str] = field(default_factory=dict)  # rater → reason
     decisions: list[tuple[int, dict[str, Any], float]] = field(default_factory=list)
+    rule_changes: list[Record] = field(default_factory=list)  # of the exclusion rules, after the first answer
     remark: str = ""  # on what was left out
     _positions: dict[Hashable, int] = field(default_factory=dict)
     _by_rater: dict[tuple[int, str], StudyAnswer] = field(default_factory=dict)
@@ -461,6 +462,8 @@ def _guess_scale(name: str, values: list[float]) -> dict[str, Any]:
 def _store_past_study(connection: Connection, project: Project, study: PastStudy, name: str) -> str:
     now = time.time()
     owner_path = fill(connection, project, study.items, "import", {"name": name, "answers": len(study.answers)})
+    if study.rule_changes:
+        store_fact(connection, "rule_changes", json.dumps(study.rule_changes))
     ids = _item_ids(connection)
 
     def add_person(pseudonym: str, role: str) -> int:
@@ -598,6 +601,7 @@ def _read_entries(name: str, lines: Sequence[str]) -> tuple[Project, PastStudy]:
     positions: dict[tuple[str, str], int] = {}
     try:
         first, *records = (json.loads(line) for line in lines)
+        study.rule_changes = first.get("rule_changes", [])
         for record in records:
             if record["kind"] == "adjudication":
                 if (key := (record["item"], record["system"])) in positions:

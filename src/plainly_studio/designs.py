@@ -73,19 +73,14 @@ def list_alternatives(design: Design, size: Size) -> dict[str, list[int]]:
         top = value if name == "sources" else min(size.judgements * 2, value + _FURTHEST_SOUGHT)
         below, above = range(value - 1, 0, -1), range(value + 1, top + 1)
         nearest = [_first_that_fits(design, size, name, values) for values in (below, above)]
-        if found := [number for number in nearest if number]:
-            alternatives[name] = found
+        if numbers := [number for number in nearest if number]:
+            alternatives[name] = numbers
     return alternatives
 
 
 def _first_that_fits(design: Design, size: Size, name: str, values: Sequence[int]) -> int:
     fitting = (value for value in values if complete_size(design, replace(size, **{name: value})))
     return next(fitting, 0)
-
-
-def _with_share(size: Size) -> Size:
-    """Return the size with about the items per rater that were asked for, and any number of raters."""
-    return replace(size, per_rater=size.per_rater or max(1, size.judgements // size.raters), raters=0)
 
 
 def require_size(design: Design, size: Size, *, conditions: str = "systems") -> Size:
@@ -97,14 +92,17 @@ def require_size(design: Design, size: Size, *, conditions: str = "systems") -> 
         f"{names.get(name, name)} = {' or '.join(map(str, numbers))}"
         for name, numbers in list_alternatives(design, size).items()
     ]
-    for per_rater in list_alternatives(design, _with_share(size)).get("per_rater", ()):
-        nearest = complete_size(design, replace(size, per_rater=per_rater, raters=0))
-        options += [f"raters = {nearest.raters} with per_rater = {per_rater}"] if nearest else []
-    people = f"{size.raters} raters" if size.raters else "any number of raters"
-    share = f" with {size.per_rater} items each" if size.per_rater else ""
+    if size.raters:
+        share = size.per_rater or max(1, size.judgements // size.raters)
+        anyone = replace(size, per_rater=share, raters=0)
+        for per_rater in list_alternatives(design, anyone).get("per_rater", ()):
+            nearest = complete_size(design, replace(anyone, per_rater=per_rater))
+            options += [f"raters = {nearest.raters} with per_rater = {per_rater}"] if nearest else []
+    people = f"{size.raters} raters" if size.raters else "raters"
+    load = f" with {size.per_rater} items each" if size.per_rater else ""
     raise BadInput(
         f"{size.sources} sources, {size.conditions} {conditions} and overlap = {size.overlap} are {size.judgements} "
-        f'judgements, and {people}{share} cannot share them in a balanced design = "{design}". '
+        f'judgements, which {people}{load} cannot share in a balanced design = "{design}". '
         f"Change one of these: {'; '.join(options)}."
     )
 
@@ -199,7 +197,7 @@ def measure_balance(plan: Plan, size: Size) -> list[Record]:
         "items of one system for a rater": conditions,
         "times that a rater gets a source": [max(Counter(cell.source for cell in place).values()) for place in plan],
         "raters for an item": [
-            by_cell[source, condition] for source in range(size.sources) for condition in range(size.conditions)
+            by_cell[Cell(source, condition)] for source in range(size.sources) for condition in range(size.conditions)
         ],
     }
     return [{"balance": name, "least": min(values), "most": max(values)} for name, values in figures.items()]

@@ -28,7 +28,7 @@ from plainly.people.preferences import Choice
 from plainly.people.rating_tables import escape_formula
 from plainly.people.ratings import Judgements, Rating
 from plainly_studio import rules, tasks
-from plainly_studio.project import Exclusion, Project, TaskName, parse_project
+from plainly_studio.project import Project, TaskName, parse_project
 from plainly_studio.schema import adjudication, entry, item, rater
 from plainly_studio.store import Store, read_fact
 
@@ -142,9 +142,9 @@ class Ledger:
             if current is None or row.revision > current.revision:
                 self._answers[row.assignment_id] = self._answer(row)
             self._last = max(self._last, row.id)
-        project = parse_project(json.loads(read_fact(connection, "project") or "{}"))
-        if project.exclusion != Exclusion():
-            by_rule = rules.exclusions(project, self.items, self._answers.values())
+        settings = json.loads(read_fact(connection, "project") or "{}")
+        if any(settings.get("exclusion", {}).values()):
+            by_rule = rules.exclusions(parse_project(settings), self.items, self._answers.values())
             self.excluded = {**by_rule, **self.excluded}
         self.rule_changes = json.loads(read_fact(connection, "rule_changes") or "[]")
 
@@ -201,11 +201,11 @@ def rankings(ledger: Ledger, project: Project) -> tuple[Choice, ...] | None:
 
 
 def _automatic_ties(ledger: Ledger, project: Project) -> Iterator[tuple[Unit, StudyAnswer]]:
-    """Yield a tie by nobody for each rater that a comparison of identical outputs would have had."""
+    """Yield a tie without a rater for each rater that a comparison of identical outputs would have had."""
     for unit in ledger.items.values():
         if unit.kind == "tied":
-            shown = [system for system, _ in unit.outputs]
-            answer = StudyAnswer(unit.id, "", {"choice": {"shown": shown, "tie": True}})
+            systems = [system for system, _ in unit.outputs]
+            answer = StudyAnswer(unit.id, "", {"choice": {"shown": systems, "tie": True}})
             yield from [(unit, answer)] * project.assignment.overlap
 
 

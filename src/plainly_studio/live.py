@@ -235,8 +235,10 @@ def self_agreement(ledger: Ledger, project: Project) -> list[Record]:
         unit = ledger.items[answer.item]
         return answer.rater, unit.name, unit.outputs
 
+    if not (repeats := ledger.answers("repeat")):
+        return []
     first = {key(answer): answer for answer in ledger.answers()}
-    pairs = [(first[key(answer)], answer) for answer in ledger.answers("repeat") if key(answer) in first]
+    pairs = [(first[key(answer)], answer) for answer in repeats if key(answer) in first]
     scales = {scale.name: scale.level for scale in project.scales}
     values: dict[str, list[tuple[Any, Any]]] = {name: [] for name in scales}
     for pair in pairs:

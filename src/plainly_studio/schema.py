@@ -31,7 +31,7 @@ about = _table(
 item = _table(
     "item",
     _column("id", _ID, primary_key=True),
-    # main, training, qualification, check, repeat (of a main item), tied (identical outputs, which nobody gets)
+    # main, training, qualification, check, repeat (of a main item), tied (identical outputs, which are not handed out)
     _column("kind", String(16)),
     _column("name", Text),  # the item's id in the evaluation set
     _column("system", Text),  # never sent to a rater's browser; empty for rankings

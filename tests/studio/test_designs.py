@@ -58,7 +58,7 @@ def check_balance(design: Design, size: Size, plan: designs.Plan) -> None:
     every = {(source, condition) for source in range(size.sources) for condition in range(size.conditions)}
     assert judged == dict.fromkeys(every, size.overlap), "every item has its raters"
     for place in plan:
-        assert len(set(place)) == len(place), "nobody gets an item twice"
+        assert len(set(place)) == len(place), "no rater gets an item twice"
         conditions = Counter(cell.condition for cell in place)
         counts = [conditions[condition] for condition in range(size.conditions)]
         assert max(counts) - min(counts) <= 1
@@ -217,10 +217,10 @@ def test_checks_come_at_random_places_in_random_order(make: Make) -> None:
     assert len(set(orders)) > 2
 
 
-def test_repeated_items_show_how_far_raters_agree_with_themselves(make: Make) -> None:
+def test_repeated_items_show_how_far_raters_agree_with_themselves(make: Make, database: str) -> None:
     main = items_of(20, 1)
     project = rating_project(quality={"repeat_every": 5}, assignment={"overlap": 3})
-    study = make(project, main + [{**row, "kind": "repeat"} for row in main])
+    study = make(project, main + [{**row, "kind": "repeat"} for row in main], database=database)
     seen: Counter[str] = Counter()
 
     def change_mind(item: Any) -> Any:
@@ -242,7 +242,7 @@ def test_repeated_items_show_how_far_raters_agree_with_themselves(make: Make) ->
     assert rows["meaning"]["same"] == 0.5
     assert rows["structural_simplicity"]["same"] == 1
     assert figures(study)["answers"] == 40, "a repeated item does not count as an answer"
-    tables = api.status(study.file).tables()
+    tables = api.status(study.file, database=study.database).tables()
     assert tables[1].rows[1][:2] == ("meaning", "0.500")
 
 
