@@ -144,9 +144,9 @@ def _estimate_total(connection: Connection, project: Project, rater_id: int) -> 
     is_own = assignment.c.rater_id == rater_id
     total = _count(connection, is_own, assignment.c.state.in_(("leased", "done")))
     total += _count(connection, item.c.kind.in_(kinds - {*_SCATTERED}), _is_unseen(rater_id), table=item)
-    counts = _count_by_kind(connection, rater_id)
+    limit = project.assignment.per_rater
+    counts = _count_by_kind(connection, rater_id) if limit or kinds & {*_SCATTERED} else Counter[str]()
     if project.assignment.design == "free":
-        limit = project.assignment.per_rater
         most = limit - counts["main"] if limit else sys.maxsize
         is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
         own = _count(connection, is_open, is_own, assignment.c.state != "expired")
