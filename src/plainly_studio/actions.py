@@ -58,11 +58,27 @@ class Status(Result):
             (row["name"], *(formatting.number(row[name], 3) for name in ("alpha", "low", "high")), str(row["compared"]))
             for row in figures["agreement"]
         ]
-        return [Table(("of", "alpha", "low", "high", "compared"), tuple(rows), caption=caption)]
+        tables = [Table(("of", "alpha", "low", "high", "compared"), tuple(rows), caption=caption)]
+        if repeats := figures["self_agreement"]:
+            cells = [
+                (row["name"], *(formatting.number(row[name], 3) for name in ("same", "alpha")), str(row["repeated"]))
+                for row in repeats
+            ]
+            header = ("with themselves", "same", "alpha", "repeated")
+            tables.append(Table(header, tuple(cells), caption="Agreement of raters with themselves"))
+        return tables
 
     def notes(self) -> list[Note]:
         raters = [row for row in self.figures["raters"] if row["reasons"]]
-        return [Note(f"Rater {row['rater']}: {'; '.join(row['reasons'])}") for row in raters]
+        notes = [Note(f"Rater {row['rater']}: {'; '.join(row['reasons'])}") for row in raters]
+        notes += [Note(f"Excluded: {row['rater']} ({row['why']})") for row in self.figures["excluded"]]
+        return [*notes, *(Note(describe_rule_change(change)) for change in self.figures["rule_changes"])]
+
+
+def describe_rule_change(change: Record) -> str:
+    """Return the sentence on a rule that was changed after the first answer."""
+    values = f"{change['rule']} was {change['before']:g} and is {change['after']:g}"
+    return f"The exclusion rule {values}: it was changed after {change['answers']} answers."
 
 
 def create(

@@ -1,7 +1,9 @@
 """Assignments: who gets which item, and what they answer.
 
-Every item goes to one person before any goes to a second, up to the overlap, in a different order for each person. Only
-the first items get all their people at once, so that agreement is known early.
+In a planned design each person takes a place, and gets its items in the plan's order (see ``designs``). In a free one,
+every item goes to one person before any goes to a second, up to the overlap, in a different order for each person; only
+the first items get all their people at once, so that agreement is known early. Checks and repeated items come at random
+places between the others.
 
 A person to whom a number of items was announced has them reserved from the consent on, as long as they are at work.
 They get that number in any case: who comes back after the place was given up may judge items beyond the overlap.
@@ -25,11 +27,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, insert, select, text, update
+from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, insert, select, text, tuple_, update
 
 from plainly_studio import tasks
 from plainly_studio.project import Project
-from plainly_studio.schema import assignment, draft, entry, item, rater
+from plainly_studio.schema import assignment, draft, entry, item, plan, rater
 from plainly_studio.store import InvalidField, Refusal, read_fact
 
 LARGEST_ANSWER = 64 * 1024
@@ -38,6 +40,7 @@ ANSWERED = ("done", "declined", "replaced")
 _TAKING = ("reserved", "leased", "done")  # the states that count in ``item.taken``
 _LEASES_PER_AHEAD = 3
 _POOL = 200
+_PLANNED_PLACE_SECONDS = 24 * 3600.0  # so long a place in a plan stays reserved for a person who is away
 _WITH_ITEM = item.join(assignment, assignment.c.item_id == item.c.id)
 # Statements of every request are built once, which saves a tenth of its time.
 _FIND = (
@@ -66,7 +69,7 @@ _COUNT_KINDS = (
     .where(assignment.c.rater_id == bindparam("rater"), assignment.c.state.not_in(("expired", "reserved")))
     .group_by(item.c.kind)
 )
-_FIND_SPECIAL_KINDS = select(item.c.kind).where(item.c.kind != "main").distinct()
+_FIND_SPECIAL_KINDS = select(item.c.kind).where(item.c.kind.not_in(("main", "tied"))).distinct()
 _FIND_LEASE = select(assignment.c.id, assignment.c.state).where(
     assignment.c.item_id == bindparam("item"), assignment.c.rater_id == bindparam("rater")
 )
@@ -151,20 +154,33 @@ def release(connection: Connection, rater_id: int) -> None:
     """End all leases of a rater, and give up the place."""
     for state in ("leased", "reserved"):
         change_state(connection, state, "expired", assignment.c.rater_id == rater_id)
+    connection.execute(update(rater).where(rater.c.id == rater_id).values(place_until=None))
 
 
 def count_open_items(connection: Connection, project: Project) -> int:
     """Count the study's own items that a newcomer could get."""
-    is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
-    return max(0, min(_count(connection, is_open, table=item), _remaining_items(connection, project)))
+    if project.assignment.design == "free":
+        count = _count(connection, item.c.kind == "main", item.c.taken < project.assignment.overlap, table=item)
+    else:
+        count = _count(connection, plan.c.place == _find_place(connection), _is_open_in_plan(), table=plan)
+    return max(0, min(count, _remaining_items(connection, project)))
 
 
 def reserve(connection: Connection, project: Project, rater_id: int, count: int, now: float) -> None:
-    """Reserve items for a person at the consent.
+    """Reserve items for a person at the consent: those of a free place in the plan or, without a plan, open ones.
 
-    Items that every one of the people still needed has to judge come first. So the last person finds enough different
-    items where the numbers of people and items fit exactly.
+    Without a plan, items that every one of the people still needed has to judge come first. So the last person finds
+    enough different items where the numbers of people and items fit exactly.
     """
+    if project.assignment.design != "free":
+        place = _find_place(connection)
+        connection.execute(update(rater).where(rater.c.id == rater_id).values(place=place))
+        planned = select(item).join(plan, plan.c.item_id == item.c.id).where(plan.c.place == place, _is_open_in_plan())
+        _reserve_items(
+            connection, project, rater_id, connection.execute(planned.order_by(plan.c.position).limit(count)).all(), now
+        )
+        _keep_place(connection, project, rater_id, now, is_new=True)
+        return
     overlap = project.assignment.overlap
     free = select(func.sum(overlap - item.c.taken)).where(item.c.kind == "main", item.c.taken < overlap)
     people = math.ceil((connection.execute(free).scalar() or 0) / count)
@@ -173,14 +189,17 @@ def reserve(connection: Connection, project: Project, rater_id: int, count: int,
         rows, _ = _choose_main(connection, project, rater_id, count, (), urgent=overlap - people)
         if not rows:
             return
-        times = {"leased_at": now, "expires_at": now}
-        connection.execute(
-            insert(assignment),
-            [{**_new_assignment(project, rater_id, row), **times, "state": "reserved"} for row in rows],
-        )
-        for row in rows:
-            _take(connection, row.id)
+        _reserve_items(connection, project, rater_id, rows, now)
         count -= len(rows)
+
+
+def _reserve_items(
+    connection: Connection, project: Project, rater_id: int, rows: Sequence[Row[Any]], now: float
+) -> None:
+    values = {"leased_at": now, "expires_at": now, "state": "reserved"}
+    connection.execute(insert(assignment), [{**_new_assignment(project, rater_id, row), **values} for row in rows])
+    for row in rows:
+        _take(connection, row.id)
 
 
 def end_expired(connection: Connection, now: float) -> None:
@@ -197,7 +216,10 @@ def _keep_place(connection: Connection, project: Project, rater_id: int, now: fl
     own = update(rater).where(rater.c.id == rater_id)
     if not is_new:
         own = own.where(rater.c.place_until.is_not(None))
-    connection.execute(own.values(place_until=now + project.assignment.lease_minutes * 60))
+    seconds = project.assignment.lease_minutes * 60
+    if project.assignment.design != "free":  # Somebody else would disturb the plan.
+        seconds = max(seconds, _PLANNED_PLACE_SECONDS)
+    connection.execute(own.values(place_until=now + seconds))
 
 
 def change_state(connection: Connection, old: str, new: str, condition: Any, *, times: int = -1) -> int:
@@ -230,32 +252,61 @@ def _special_kinds(connection: Connection) -> set[str]:
     return set(connection.execute(_FIND_SPECIAL_KINDS).scalars())
 
 
-def count_checks(project: Project, main: int, available: int) -> int:
-    """Return how many checks there are among a number of the study's own items."""
-    every = project.quality.check_every
-    return min(available, main // every) if every else 0
-
-
 def _estimate_total(connection: Connection, project: Project, rater_id: int, promised: int | None) -> int:
     """Estimate how many answers a rater will have given in the end: answers so far, leases, and items open to them."""
     kinds = _special_kinds(connection)
     is_own = assignment.c.rater_id == rater_id
     if promised is not None:
-        others = _count(connection, item.c.kind.in_(kinds - {"check"}), table=item)
-        checks = _count(connection, item.c.kind == "check", table=item) if "check" in kinds else 0
-        return promised + others + count_checks(project, promised, checks)
+        total = promised + _count(connection, item.c.kind.in_(kinds - {*_SCATTERED}), table=item)
+        for kind in kinds & {*_SCATTERED}:
+            available = _count(connection, item.c.kind == kind, table=item)
+            total += min(available, count_scattered(project, kind, promised))
+        return total
     total = _count(connection, is_own, assignment.c.state.in_(("leased", *ANSWERED)))
-    total += _count(connection, item.c.kind.in_(kinds - {"check"}), _is_unseen(rater_id), table=item)
+    total += _count(connection, item.c.kind.in_(kinds - {*_SCATTERED}), _is_unseen(rater_id), table=item)
     limit = project.assignment.per_rater
-    most = limit - _count_by_kind(connection, rater_id)["main"] if limit else sys.maxsize
+    counts = _count_by_kind(connection, rater_id) if limit or kinds & {*_SCATTERED} else Counter[str]()
+    most = limit - counts["main"] if limit else sys.maxsize
     is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
     own = _count(connection, is_open, is_own, assignment.c.state != "expired")
-    left = min(_count(connection, is_open, table=item) - own, most, _remaining_items(connection, project))
-    if "check" in kinds:
-        left += count_checks(
-            project, left, _count(connection, item.c.kind == "check", _is_unseen(rater_id), table=item)
-        )
-    return total + max(0, left)
+    left = max(0, min(_count(connection, is_open, table=item) - own, most, _remaining_items(connection, project)))
+    for kind in kinds & {*_SCATTERED}:
+        unseen = _count(connection, item.c.kind == kind, _is_unseen(rater_id), table=item)
+        left += max(0, min(unseen, count_scattered(project, kind, counts["main"] + left) - counts[kind]))
+    return total + left
+
+
+# Kinds of items that are scattered between the others: the setting for how often, and the first round that has one.
+_SCATTERED = {"check": ("check_every", 0), "repeat": ("repeat_every", 1)}
+
+
+def count_scattered(project: Project, kind: str, main: int) -> int:
+    """Return how many checks or repeated items belong to a number of items: one for each whole round."""
+    setting, start = _SCATTERED[kind]
+    every: int = getattr(project.quality, setting)
+    return max(0, main // every - start) if every else 0
+
+
+def _next_scattered(project: Project, kind: str, rater_id: int, count: int) -> int:
+    """Return after how many items the next check or repeated item comes: at a random place of its round."""
+    setting, start = _SCATTERED[kind]
+    every: int = getattr(project.quality, setting)
+    return (count + start) * every + random.Random(f"{project.seed}:{rater_id}:{kind}:{count}").randrange(every)
+
+
+def _find_repeats(connection: Connection, project: Project, rater_id: int) -> Any:
+    """Return the condition for items that repeat one which the rater answered at least a round ago."""
+    main = item.alias()
+    was_handed_out = assignment.c.state.not_in(("expired", "reserved"))
+    answered = (
+        select(main.c.name, main.c.outputs, assignment.c.state)
+        .join(assignment, assignment.c.item_id == main.c.id)
+        .where(assignment.c.rater_id == rater_id, main.c.kind == "main", was_handed_out)
+        .order_by(assignment.c.id)
+    )
+    rows = connection.execute(answered).all()
+    old = [row for row in rows[: max(0, len(rows) - project.quality.repeat_every + 1)] if row.state == "done"]
+    return tuple_(item.c.name, item.c.outputs).in_([(row.name, row.outputs) for row in old])
 
 
 def _count(connection: Connection, *conditions: Any, table: Any = _WITH_ITEM) -> int:
@@ -284,6 +335,24 @@ def _choose(
         is_new = (item.c.kind == kind) & _is_unseen(rater_id, have)
         return connection.execute(select(item).where(is_new).order_by(item.c.place).limit(1)).all()
 
+    def draw_special(kind: str) -> Sequence[Row[Any]]:
+        conditions = [item.c.kind == kind, _is_unseen(rater_id, have)]
+        if kind == "repeat":
+            conditions.append(_find_repeats(connection, project, rater_id))
+        numbers = connection.execute(select(item.c.id).where(*conditions)).scalars()
+        number = min(numbers, key=lambda number: _shuffle_key(project.seed, rater_id, number), default=0)
+        return connection.execute(select(item).where(item.c.id == number)).all()
+
+    def scatter(rows: Sequence[Row[Any]], own: int) -> Sequence[Row[Any]]:
+        """Return a check or repeated item if one is due; otherwise the items that come before the next one."""
+        for kind in [kind for kind in _SCATTERED if rows and kind in kinds]:
+            if counts[kind] < count_scattered(project, kind, own):
+                position = _next_scattered(project, kind, rater_id, counts[kind])
+                if counts["main"] >= position and (special := draw_special(kind)):
+                    return special
+                rows = rows[: max(1, position - counts["main"])]
+        return rows
+
     for kind in [kind for kind in ("training", "qualification") if kind in kinds]:
         if rows := next_special(kind):
             return rows, "working"
@@ -292,13 +361,9 @@ def _choose(
             return [], "working"  # the answers of this part decide what comes next
     if "qualification" in kinds and not _is_qualified(connection, project, rater_id):
         return [], "failed"
-    every = project.quality.check_every
-    if "check" in kinds and every:
-        if counts["main"] // every > counts["check"] and (rows := next_special("check")):
-            return rows, "working"
-        most = min(most, every - counts["main"] % every)
     if promised is not None:
-        return _choose_promised(connection, project, rater_id, min(most, promised - counts["main"]), have)
+        rows, state = _choose_promised(connection, project, rater_id, min(most, promised - counts["main"]), have)
+        return scatter(rows, promised), state
     if project.assignment.per_rater:
         most = min(most, project.assignment.per_rater - counts["main"])
     most = min(most, _remaining_items(connection, project))
@@ -306,7 +371,23 @@ def _choose(
         return [], "finished"
     if is_peek and connection.execute(_open_items(project, rater_id, have).limit(1)).first():
         return [], "working"
-    return _choose_main(connection, project, rater_id, most, have)
+    rows, state = _choose_main(connection, project, rater_id, most, have)
+    return scatter(rows, project.assignment.per_rater or _count(connection, item.c.kind == "main", table=item)), state
+
+
+def _is_open_in_plan() -> Any:
+    """Return the condition for rows of the plan that none of the people who have or had the place holds or answered."""
+    is_taken = (assignment.c.item_id == plan.c.item_id) & assignment.c.state.in_(_TAKING)
+    own = select(1).join(rater, rater.c.id == assignment.c.rater_id).where(is_taken, rater.c.place == plan.c.place)
+    return ~own.correlate(plan).exists()
+
+
+def _find_place(connection: Connection) -> int | None:
+    """Return the first place of the plan in which something is open and nobody is at work; None if there is none."""
+    is_at_work = rater.c.place_until.is_not(None) & (rater.c.state == "active") & rater.c.excluded_at.is_(None)
+    holders = select(rater.c.place).where(rater.c.place.is_not(None), is_at_work)
+    free = select(func.min(plan.c.place)).where(plan.c.place.not_in(holders), _is_open_in_plan())
+    return connection.execute(free).scalar()
 
 
 def _choose_promised(
@@ -319,9 +400,13 @@ def _choose_promised(
     reserved = select(item).select_from(_WITH_ITEM).where(is_reserved).order_by(assignment.c.id).limit(most)
     if rows := connection.execute(reserved).all():
         return rows, "working"
-    rows, _ = _choose_main(connection, project, rater_id, most, have)
+    unseen = select(item).where(item.c.kind == "main", _is_unseen(rater_id, have))
+    if project.assignment.design == "free":
+        rows, _ = _choose_main(connection, project, rater_id, most, have)
+    else:
+        place = select(rater.c.place).where(rater.c.id == rater_id).scalar_subquery()
+        unseen = unseen.where(item.c.id.in_(select(plan.c.item_id).where(plan.c.place == place)))
     if not rows:
-        unseen = select(item).where(item.c.kind == "main", _is_unseen(rater_id, have))
         rows = connection.execute(unseen.order_by(item.c.taken, item.c.place).limit(most)).all()
     return rows, "working" if rows else "finished"
 

@@ -30,7 +30,7 @@ from plainly.io.tables import Sheet, table_format
 from plainly.people import rating_tables
 from plainly.people.rating_tables import is_true
 from plainly.people.ratings import guess_scale
-from plainly_studio import people, schema, tasks
+from plainly_studio import designs, people, schema, tasks
 from plainly_studio.assignments import fingerprint
 from plainly_studio.exports import COLUMNS, SCALE_COLUMNS, StudyAnswer
 from plainly_studio.project import Project, TaskName, change_path, parse_project
@@ -54,16 +54,18 @@ class NewProject(Result):
     wrote_file: bool = False
     url: str = LOCAL_URL
     remark: str = ""
+    balance: tuple[Record, ...] = ()  # of a planned design
 
     def records(self) -> list[Record]:
-        others = ("file", "wrote_file", "url", "remark")
+        others = ("file", "wrote_file", "url", "remark", "balance")
         return [{name: value for name, value in asdict(self).items() if name not in others}]
 
     def json(self) -> Record:
-        return {"schema": SCHEMA, **self.records()[0]}
+        return {"schema": SCHEMA, **self.records()[0], **({"balance": list(self.balance)} if self.balance else {})}
 
     def tables(self) -> list[Table]:
-        return []
+        rows = tuple(tuple(map(str, row.values())) for row in self.balance)
+        return [Table(tuple(self.balance[0]), rows)] if rows else []
 
     def notes(self) -> list[Note]:
         sentences = [
@@ -88,21 +90,51 @@ def create(
     """Fill a new database with the project and its items."""
     items = make_items(project, directory=directory, demo=demo, progress=progress)
     items += quality_items(project, directory)
+    places, balance = plan_places(project, items)
+    kinds = Counter(row["kind"] for row in items)
+    count = len(items) - kinds["tied"] - kinds["repeat"]
     create_tables(store)
-    owner_path = store.write_now(lambda connection: fill(connection, project, items, "create", {"items": len(items)}))
-    return NewProject(project.name, hide_password(store.url), owner_path, len(items))
+    owner_path = store.write_now(
+        lambda connection: fill(connection, project, items, "create", {"items": count}, places=places)
+    )
+    remarks = [f"The design has {len(places)} places for raters."] if places else []
+    if tied := kinds["tied"]:
+        remarks.append(f"Identical outputs are tied and not shown: {tied} in this study.")
+    project_facts = (project.name, hide_password(store.url), owner_path, count)
+    return NewProject(*project_facts, remark=" ".join(remarks), balance=tuple(balance))
 
 
 def fill(
-    connection: Connection, project: Project, items: Sequence[Mapping[str, Any]], action: str, detail: Mapping[str, Any]
+    connection: Connection,
+    project: Project,
+    items: Sequence[Mapping[str, Any]],
+    action: str,
+    detail: Mapping[str, Any],
+    *,
+    places: Sequence[Sequence[int]] = (),
 ) -> str:
-    """Store the project, and its items in the order in which they will be offered; return the owner's path."""
+    """Store the project, its items in the order in which they will be offered, and the plan; return the owner's path.
+
+    ``places`` are the items of each rater of a planned design, by position.
+    """
     store_fact(connection, "project", project.to_json())
     store_fact(connection, "created_at", str(time.time()))
     if items:
         connection.execute(insert(schema.item), [{**row, "place": place} for place, row in enumerate(items)])
+    if places:
+        ids = _item_ids(connection)
+        rows = [
+            {"place": number, "position": position, "item_id": ids[at]}
+            for number, place in enumerate(places, 1)
+            for position, at in enumerate(place)
+        ]
+        connection.execute(insert(schema.plan), rows)
     log_event(connection, "command line", action, detail)
     return f"/join/{people.invite(connection, 'owner', label='first owner')}"
+
+
+def _item_ids(connection: Connection) -> list[int]:
+    return list(connection.execute(select(schema.item.c.id).order_by(schema.item.c.place)).scalars())
 
 
 def make_item(
@@ -147,9 +179,68 @@ def make_items(
     for at in order[: project.data.items or None]:
         texts = [(system, outputs[system][at]) for system in outputs]
         groups = _rankings(project, texts, rng) if project.task == "ranking" else ([text] for text in texts)
-        items += [make_item(evalset.sources[at], group, name=evalset.ids[at], tokens=tokens) for group in groups]
+        for group in groups:
+            different, identical = _split_identical(group, rng)
+            kinds = [("main", different)] * (len(different) > 1 or len(group) == 1)
+            kinds += [("tied", part) for part in identical]
+            items += [
+                make_item(evalset.sources[at], part, name=evalset.ids[at], tokens=tokens, kind=kind)
+                for kind, part in kinds
+            ]
     rng.shuffle(items)
+    if project.quality.repeat_every:
+        items += [{**row, "kind": "repeat"} for row in items if row["kind"] == "main"]
     return items
+
+
+def _split_identical(
+    group: Sequence[tuple[str, str]], rng: random.Random
+) -> tuple[list[tuple[str, str]], list[list[tuple[str, str]]]]:
+    """Return the outputs of a comparison that differ, and the groups of those that look the same, which tie.
+
+    One of those that look the same, drawn at random, is compared with the others.
+    """
+    by_text: dict[str, list[tuple[str, str]]] = {}
+    for output in group:
+        by_text.setdefault(" ".join(output[1].split()), []).append(output)
+    return [rng.choice(part) for part in by_text.values()], [part for part in by_text.values() if len(part) > 1]
+
+
+def plan_places(project: Project, items: Sequence[Mapping[str, Any]]) -> tuple[list[list[int]], list[Record]]:
+    """Return the items of each place by position, and the balance of the design; nothing for a free one.
+
+    Outputs that tie because they are identical have a cell in the design and no item.
+    """
+    settings = project.assignment
+    if settings.design == "free":
+        return [], []
+    has_groups = project.task == "ranking" and project.ranking.method == "best-worst"
+    names = list(dict.fromkeys(row["name"] for row in items if row["kind"] in ("main", "tied")))
+    counts, conditions, positions = Counter[str](), dict[Hashable, int](), dict[tuple[str, int], int]()
+    for at, row in enumerate(items):
+        systems: Hashable = tuple(sorted(output["system"] for output in json.loads(row["outputs"])))
+        if has_groups:
+            if row["kind"] != "main":
+                continue
+            systems = counts[row["name"]]  # Each source has its own groups of systems: number them.
+            counts[row["name"]] += 1
+        if row["kind"] in ("main", "tied"):
+            condition = conditions.setdefault(systems, len(conditions))
+            if row["kind"] == "main":
+                positions[row["name"], condition] = at
+    if has_groups and settings.design == "latin-square" and len(conditions) > 1:
+        raise BadInput(
+            "Every source has its own groups of outputs, so a Latin square cannot balance systems. "
+            'Raise [ranking] size to the number of systems, or use design = "blocks".'
+        )
+    size = designs.Size(len(names), len(conditions), settings.overlap, settings.per_rater, settings.raters)
+    size = designs.require_size(
+        settings.design, size, conditions="comparisons" if project.task == "ranking" else "systems"
+    )
+    plan = designs.make_plan(settings.design, size, random.Random(project.seed))
+    cells = ([(names[cell.source], cell.condition) for cell in place] for place in plan)
+    places = [[positions[cell] for cell in place if cell in positions] for place in cells]
+    return places, designs.measure_balance(plan, size)
 
 
 def _read(project: Project, directory: Path, progress: Progress) -> tuple[EvalSet, Mapping[str, Sequence[str]]]:
@@ -245,6 +336,7 @@ class PastStudy:
     answers: list[StudyAnswer] = field(default_factory=list)
     excluded: dict[str, str] = field(default_factory=dict)  # rater → reason
     decisions: list[tuple[int, dict[str, Any], float]] = field(default_factory=list)
+    rule_changes: list[Record] = field(default_factory=list)  # of the exclusion rules, after the first answer
     remark: str = ""  # on what was left out
     _positions: dict[Hashable, int] = field(default_factory=dict)
     _by_rater: dict[tuple[int, str], StudyAnswer] = field(default_factory=dict)
@@ -370,7 +462,9 @@ def _guess_scale(name: str, values: list[float]) -> dict[str, Any]:
 def _store_past_study(connection: Connection, project: Project, study: PastStudy, name: str) -> str:
     now = time.time()
     owner_path = fill(connection, project, study.items, "import", {"name": name, "answers": len(study.answers)})
-    ids = list(connection.execute(select(schema.item.c.id).order_by(schema.item.c.place)).scalars())
+    if study.rule_changes:
+        store_fact(connection, "rule_changes", json.dumps(study.rule_changes))
+    ids = _item_ids(connection)
 
     def add_person(pseudonym: str, role: str) -> int:
         why = study.excluded.get(pseudonym)
@@ -468,11 +562,15 @@ def _read_rating_rows(study: PastStudy, rows: Iterable[Mapping[str, Any]]) -> di
 
 
 def _read_ranking_rows(study: PastStudy, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    ties = Counter[int]()  # Identical outputs tie once for each rater that they would have had.
     for row in rows:
         systems, texts = (
             [str(text) for text in (json.loads(cell) if isinstance(cell, str) else cell)]
             for cell in (row["shown"], row["outputs"])
         )
+        if not _text(row["rater"]):
+            ties[study.add_row(row, sorted(zip(systems, texts, strict=True)), kind="tied")] += 1
+            continue
         choice: dict[str, Any] = {"shown": systems, **({"tie": True} if is_true(row["tie"]) else {})}
         for end in ("best", "worst"):
             if row[end]:
@@ -480,7 +578,8 @@ def _read_ranking_rows(study: PastStudy, rows: Sequence[Mapping[str, Any]]) -> d
         item = study.add_row(row, sorted(zip(systems, texts, strict=True)))
         study.answers.append(_answer(row, item, {"choice": choice}))
     first = rows[0]
-    return {"ranking": {"method": first["method"], "ties": is_true(first["ties"]), "question": first["question"]}}
+    ranking = {"method": first["method"], "ties": is_true(first["ties"]), "question": first["question"]}
+    return {"ranking": ranking, **({"assignment": {"overlap": max(ties.values())}} if ties else {})}
 
 
 def _read_operation_rows(study: PastStudy, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -502,13 +601,17 @@ def _read_entries(name: str, lines: Sequence[str]) -> tuple[Project, PastStudy]:
     positions: dict[tuple[str, str], int] = {}
     try:
         first, *records = (json.loads(line) for line in lines)
+        study.rule_changes = first.get("rule_changes", [])
         for record in records:
-            at = _seconds(record["at"])
             if record["kind"] == "adjudication":
                 if (key := (record["item"], record["system"])) in positions:
-                    study.decisions.append((positions[key], record["answer"], at))
+                    study.decisions.append((positions[key], record["answer"], _seconds(record["at"])))
                 continue
             outputs = [(output["system"], output["text"]) for output in record["outputs"]]
+            if record["kind"] == "tied":
+                study.add_row(record, outputs, kind="tied", tokens=record["tokens"])
+                continue
+            at = _seconds(record["at"])
             more = {name: record[name] for name in ("kind", "tokens", "expected")}
             item = study.add_row(record, outputs, **more)
             positions.setdefault((record["item"], study.items[item]["system"]), item)

@@ -27,10 +27,10 @@ from plainly.io.tables import import_pyarrow
 from plainly.people.preferences import Choice
 from plainly.people.rating_tables import escape_formula
 from plainly.people.ratings import Judgements, Rating
-from plainly_studio import tasks
-from plainly_studio.project import Project, TaskName
+from plainly_studio import rules, tasks
+from plainly_studio.project import Project, TaskName, parse_project
 from plainly_studio.schema import adjudication, entry, item, rater
-from plainly_studio.store import Store
+from plainly_studio.store import Store, read_fact
 
 _LINE_END = "\r\n"
 SCALE_COLUMNS = ("question", "minimum", "maximum", "low", "high", "step", "level")
@@ -113,7 +113,8 @@ class Ledger:
         self.store = store
         self.items: dict[int, Unit] = {}
         self.raters: dict[int, str] = {}
-        self.excluded: dict[str, str] = {}  # pseudonym → reason
+        self.excluded: dict[str, str] = {}  # pseudonym → reason, by the owner or by the study's rules
+        self.rule_changes: list[Record] = []  # after the first answer
         self._answers: dict[int, StudyAnswer] = {}
         self._last = 0
         self._lock = threading.Lock()
@@ -141,6 +142,11 @@ class Ledger:
             if current is None or row.revision > current.revision:
                 self._answers[row.assignment_id] = self._answer(row)
             self._last = max(self._last, row.id)
+        settings = json.loads(read_fact(connection, "project") or "{}")
+        if any(settings.get("exclusion", {}).values()):
+            by_rule = rules.exclusions(parse_project(settings), self.items, self._answers.values())
+            self.excluded = {**by_rule, **self.excluded}
+        self.rule_changes = json.loads(read_fact(connection, "rule_changes") or "[]")
 
     def _answer(self, row: Any) -> StudyAnswer:
         payload, circumstances = json.loads(row.payload), (row.revision, row.late, row.overtime, row.seconds)
@@ -190,7 +196,17 @@ def rankings(ledger: Ledger, project: Project) -> tuple[Choice, ...] | None:
     """Return the choices as ``plainly meta`` takes them; None where people do not rank."""
     if project.task != "ranking":
         return None
-    return tuple(_choice(ledger.items[answer.item], answer) for answer in ledger.answers())
+    judged = [_choice(ledger.items[answer.item], answer) for answer in ledger.answers()]
+    return (*judged, *(_choice(unit, answer) for unit, answer in _automatic_ties(ledger, project)))
+
+
+def _automatic_ties(ledger: Ledger, project: Project) -> Iterator[tuple[Unit, StudyAnswer]]:
+    """Yield a tie without a rater for each rater that a comparison of identical outputs would have had."""
+    for unit in ledger.items.values():
+        if unit.kind == "tied":
+            systems = [system for system, _ in unit.outputs]
+            answer = StudyAnswer(unit.id, "", {"choice": {"shown": systems, "tie": True}})
+            yield from [(unit, answer)] * project.assignment.overlap
 
 
 def _choice(unit: Unit, answer: StudyAnswer) -> Choice:
@@ -202,8 +218,8 @@ def _choice(unit: Unit, answer: StudyAnswer) -> Choice:
 
 def rows(ledger: Ledger, project: Project) -> Iterator[Record]:
     """Yield the long table: a row for each rating, ranking or group of words; no value where it was not judged."""
-    for answer in ledger.answers(include_excluded=True):
-        unit = ledger.items[answer.item]
+    answers = [(ledger.items[answer.item], answer) for answer in ledger.answers(include_excluded=True)]
+    for unit, answer in [*answers, *_automatic_ties(ledger, project)]:
         texts = {"system": unit.system, "item": unit.name, "source": unit.source, "output": unit.output}
         common: Record = {**texts, "tokens": unit.tokens, **_circumstances(answer)}
         common |= {"comment": answer.payload.get("comment", ""), "cannot_judge": answer.cannot_judge}
@@ -258,7 +274,7 @@ def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterat
 
 def _circumstances(answer: StudyAnswer) -> Record:
     names = ("rater", "revision", "late", "overtime", "seconds")
-    return {**{name: getattr(answer, name) for name in names}, "at": _utc(answer.at)}
+    return {**{name: getattr(answer, name) for name in names}, "at": _utc(answer.at) if answer.at else ""}
 
 
 def _utc(seconds: float) -> str:
@@ -267,7 +283,7 @@ def _utc(seconds: float) -> str:
 
 def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
     """Yield the whole study: settings, every revision of every answer to every kind of item, the owners' decisions."""
-    yield {"kind": "project", "project": json.loads(project.to_json())}
+    yield {"kind": "project", "project": json.loads(project.to_json()), "rule_changes": ledger.rule_changes}
     current = {answer.entry for answer in ledger.answers(None, include_excluded=True)}
     for answer in ledger.revisions():
         unit = ledger.items[answer.item]
@@ -286,6 +302,10 @@ def _entries(ledger: Ledger, project: Project) -> Iterator[Record]:
             **_circumstances(answer),
             "excluded": ledger.excluded.get(answer.rater),
         }
+    for unit in ledger.items.values():
+        if unit.kind == "tied":
+            outputs = [{"system": system, "text": text} for system, text in unit.outputs]
+            yield {"kind": "tied", "item": unit.name, "source": unit.source, "outputs": outputs, "tokens": unit.tokens}
     for unit, payload, at in ledger.adjudications():
         yield {"kind": "adjudication", "item": unit.name, "system": unit.system, "answer": payload, "at": _utc(at)}
 

@@ -1,7 +1,10 @@
 """The figures of a running project: progress, pace, agreement, conspicuous raters, precision and disagreements.
 
 Excluded people do not count; beside each figure stands what it would be with them. Agreement and conspicuous raters are
-computed by ``plainly.stats``, so ``plainly meta`` reports the same.
+computed by ``plainly.stats``, so ``plainly meta`` reports the same on a single question.
+
+A reason to look closer is given only where chance is ruled out: where all raters are equally good, 5 % of studies have
+one for anybody. This error is divided between the four kinds of reasons, the questions and the raters.
 """
 
 import math
@@ -17,7 +20,7 @@ import numpy.typing as npt
 from plainly.core.result import Record
 from plainly.core.sampling import Sampling
 from plainly.people.preferences import rank
-from plainly.stats.agreement import FEWEST, AlphaDistance, LongRatings
+from plainly.stats.agreement import FEWEST, OUTLIER_ERROR, AlphaDistance, LongRatings, Rater
 from plainly.stats.resample import Ints
 from plainly_studio import exports, tasks
 from plainly_studio.exports import Ledger, StudyAnswer
@@ -28,7 +31,8 @@ _PACE_SECONDS = 3600.0
 _FEW = 5
 _DRAWS = 200
 _MOST_DRAWN = 20_000
-_DRIFT_FEWEST, _DRIFT_ERRORS = 10, 3.0
+_DRIFT_FEWEST = 10
+_ERROR = OUTLIER_ERROR / 4  # for each kind of reason
 _Z = 1.959963984540054
 
 
@@ -39,6 +43,7 @@ class Column:
     name: str
     ratings: LongRatings
     systems: npt.NDArray[np.str_]
+    items: Ints
 
 
 def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
@@ -63,6 +68,8 @@ def overview(ledger: Ledger, project: Project) -> dict[str, Any]:
         "median_seconds": _median_seconds(answers),
         "excluded": [{"rater": name, "why": why} for name, why in ledger.excluded.items()],
         "agreement": _add_figures(map(_agreement, columns), map(_agreement, with_excluded), ("name",), ("alpha",)),
+        "self_agreement": self_agreement(ledger, project),
+        "rule_changes": ledger.rule_changes,
         "raters": raters(ledger, project, answers, columns),
         "preferences": _preferences(ledger, project),
         "precision": _add_figures(
@@ -112,7 +119,7 @@ def _column(name: str, level: AlphaDistance, values: Sequence[tuple[StudyAnswer,
     people = np.array([answer.rater for answer, _ in values], dtype=np.str_)
     ratings = LongRatings.of(items, people, [value for _, value in values], level=level)
     systems = np.array([ledger.items[answer.item].system for answer, _ in values], dtype=np.str_)
-    return Column(name, ratings, systems)
+    return Column(name, ratings, systems, items)
 
 
 def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[Column]:
@@ -132,15 +139,16 @@ def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[C
                 tokens[group[side]] = names.index(group["labels"][0])
             begin = begins.setdefault((answer.item, side), end)
             end = max(end, begin + length)
-            constants = (np.full(length, value) for value in (side, answer.rater, unit.system))
+            constants = (np.full(length, value) for value in (side, answer.rater, unit.system, answer.item))
             parts.append((tokens, np.arange(begin, begin + length), *constants))
     if not parts:
         return
-    marks, positions, sides, people, systems = map(np.concatenate, zip(*parts, strict=True))
+    marks, positions, sides, people, systems, items = map(np.concatenate, zip(*parts, strict=True))
 
     def column(name: str, values: Ints, points: int, rows: npt.NDArray[np.bool_]) -> Column:
         numbers = np.arange(points, dtype=np.float64)
-        return Column(name, LongRatings(positions[rows], people[rows], values[rows], numbers, "nominal"), systems[rows])
+        ratings = LongRatings(positions[rows], people[rows], values[rows], numbers, "nominal")
+        return Column(name, ratings, systems[rows], items[rows])
 
     for side in ("source", "output"):
         yield column(f"tokens of the {side}", marks, len(names), sides == side)
@@ -194,15 +202,76 @@ def raters(ledger: Ledger, project: Project, answers: Sequence[StudyAnswer], col
         distance, compared = distances.get(name, (math.nan, 0))
         seconds = _median_seconds(own)
         reasons = [f"{', '.join(questions)}: {reason}" for reason, questions in outlying.get(name, {}).items()]
-        if seconds < usual / 3 and len(own) >= _FEW:
+        if seconds < usual / 3 and _is_fast(own, usual / 3, _ERROR / len(by_rater)):
             reasons.append("three times as fast as usual")
         reasons += drift.get(name, [])
         if checks[name] and sum(checks[name]) < len(checks[name]) / 2:
-            reasons.append("missed most checks")
+            others = [passed for other, results in checks.items() if other != name for passed in results]
+            if _chance_of_misses(checks[name], others) <= _ERROR / len(by_rater):
+                reasons.append("missed most checks")
         figures = {"answers": len(own), "seconds": seconds, "distance": distance, "compared": compared}
         score = f"{sum(checks[name])}/{len(checks[name])}" if checks[name] else ""
         rows.append({"rater": name, **figures, "checks": score, "reasons": reasons})
     return rows
+
+
+def _is_fast(answers: Sequence[StudyAnswer], limit: float, error: float) -> bool:
+    """Return whether a rater's usual time is below a limit, by the sign test."""
+    from scipy.special import bdtr
+
+    slow = [answer.seconds >= limit for answer in answers if answer.seconds is not None]
+    return bool(bdtr(sum(slow), len(slow), 0.5) <= error)
+
+
+def _chance_of_misses(own: Sequence[bool], others: Sequence[bool]) -> float:
+    """Return how probable so many missed checks are for somebody who misses as many as the others."""
+    from scipy.special import bdtrc
+
+    missed = own.count(False)
+    return float(bdtrc(missed - 1, len(own), (others.count(False) + 1) / (len(others) + 2)))
+
+
+def self_agreement(ledger: Ledger, project: Project) -> list[Record]:
+    """Return how far people answer a repeated item as they did before: the share of same answers, and alpha."""
+
+    def key(answer: StudyAnswer) -> tuple[Any, ...]:
+        unit = ledger.items[answer.item]
+        return answer.rater, unit.name, unit.outputs
+
+    if not (repeats := ledger.answers("repeat")):
+        return []
+    first = {key(answer): answer for answer in ledger.answers()}
+    pairs = [(first[key(answer)], answer) for answer in repeats if key(answer) in first]
+    scales = {scale.name: scale.level for scale in project.scales}
+    values: dict[str, list[tuple[Any, Any]]] = {name: [] for name in scales}
+    for pair in pairs:
+        before, again = (_outcomes(project, answer) for answer in pair)
+        for name in before.keys() & again.keys():
+            values.setdefault(name, []).append((before[name], again[name]))
+    return [_compare_answers(name, scales.get(name, "nominal"), both) for name, both in values.items() if both]
+
+
+def _outcomes(project: Project, answer: StudyAnswer) -> dict[str, Any]:
+    """Return what an answer says on each question; nothing where the rater could not judge."""
+    if answer.cannot_judge:
+        return {}
+    if project.task == "rating":
+        return {name: value for name, value in answer.values.items() if value is not None}
+    if project.task == "ranking":
+        choice = answer.payload["choice"]
+        return {"best": "tie" if choice.get("tie") else choice["best_system"]}
+    return {"labels": tuple(sorted({label for group in answer.payload["groups"] for label in group["labels"]}))}
+
+
+def _compare_answers(name: str, level: AlphaDistance, pairs: Sequence[tuple[Any, Any]]) -> Record:
+    answers = [answer for pair in pairs for answer in pair]
+    if level == "nominal":
+        codes = {answer: float(code) for code, answer in enumerate(dict.fromkeys(answers))}
+        answers = [codes[answer] for answer in answers]
+    times = ["first", "second"] * len(pairs)
+    ratings = LongRatings.of(np.arange(len(answers)) // 2, times, answers, level=level)
+    same = sum(before == again for before, again in pairs) / len(pairs)
+    return {"name": name, "repeated": len(pairs), "same": same, "alpha": ratings.krippendorff().value}
 
 
 def _distances(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]], dict[str, dict[str, list[str]]]]:
@@ -216,17 +285,44 @@ def _distances(columns: Sequence[Column]) -> tuple[dict[str, tuple[float, int]],
     for column in columns:
         ratings = column.ratings
         spread = 1.0 if ratings.level == "nominal" else float(ratings.numbers.std()) if len(ratings) else 0.0
-        for rater in ratings.by_rater() if len(ratings) and spread else ():
+        if not len(ratings) or not spread:
+            continue
+        for rater in ratings.by_rater(error=_ERROR / 2 / len(columns), clusters=column.items):
             if rater.compared:
                 sums[rater.name] += rater.distance * rater.compared / spread
                 counts[rater.name] += rater.compared
             if rater.outlying and rater.n >= FEWEST:
                 outlying[rater.name][rater.outlying].append(column.name)
+    for rater in _agree_on_all(columns):
+        if rater.outlying and rater.n >= FEWEST and rater.name not in outlying:
+            outlying[rater.name][rater.outlying].append("all questions")
     return {name: (sums[name] / counts[name], counts[name]) for name in sums}, outlying
+
+
+def _agree_on_all(columns: Sequence[Column]) -> list[Rater]:
+    """Compare every rater with the others on all scales at once, which shows sooner who rates at random.
+
+    Each rater's ratings on a scale are deviations from their mean, so that strictness does not count.
+    """
+    parts = []
+    for number, column in enumerate(columns):
+        ratings = column.ratings
+        if ratings.level == "nominal" or not len(ratings) or not ratings.numbers.std():
+            continue
+        rater = np.unique(ratings.raters, return_inverse=True)[1]
+        means = np.bincount(rater, weights=ratings.numbers) / np.bincount(rater)
+        values = (ratings.numbers - means[rater]) / ratings.numbers.std()
+        parts.append((column.items * len(columns) + number, ratings.raters, values, column.items))
+    if len(parts) < 2:
+        return []
+    units, people, values, items = map(np.concatenate, zip(*parts, strict=True))
+    return LongRatings.of(units, people, values, level="interval").by_rater(error=_ERROR / 2, clusters=items)
 
 
 def _drift(columns: Sequence[Column]) -> dict[str, list[str]]:
     """Return who rates differently now than at first, compared with the others on the same items."""
+    from scipy.special import stdtrit
+
     reasons: dict[str, list[str]] = defaultdict(list)
     for column in columns:
         ratings = column.ratings
@@ -236,14 +332,16 @@ def _drift(columns: Sequence[Column]) -> dict[str, list[str]]:
         numbers, shared = ratings.numbers, others > 0
         sums = np.bincount(ratings.units, weights=numbers)
         distances = numbers[shared] - (sums[ratings.units] - numbers)[shared] / others[shared]
-        for name in np.unique(ratings.raters[shared]):
+        names = np.unique(ratings.raters[shared])
+        for name in names:
             own = distances[ratings.raters[shared] == name]
             half = len(own) // 2
             if half < _DRIFT_FEWEST:
                 continue
             change = float(own[half:].mean() - own[:half].mean())
             error = math.sqrt(own[half:].var(ddof=1) / (len(own) - half) + own[:half].var(ddof=1) / half)
-            if error and abs(change) > _DRIFT_ERRORS * error:
+            limit = stdtrit(len(own) - 2, 1 - _ERROR / len(columns) / len(names) / 2)
+            if error and abs(change) > limit * error:
                 reasons[str(name)].append(f"{column.name}: rates {'higher' if change > 0 else 'lower'} than at first")
     return reasons
 

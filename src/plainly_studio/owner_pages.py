@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from msgspec import to_builtins
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -273,6 +273,10 @@ EDITABLE: Mapping[str, str] = {
     "stop.half_width": "Stop when the interval of every mean has this half-width (0: never)",
     "quality.time_limit_seconds": "Time limit for an item in seconds (0: none)",
     "quality.cannot_judge_share": "Largest share of items that a person cannot judge and still has done the work",
+    "exclusion.checks_missed": "Do not count people who missed this many checks (0: no rule)",
+    "exclusion.minimum_seconds": "Do not count people whose median time for an item is below this (0: no rule)",
+    "exclusion.straight_lining": "Do not count people of whose answers this share is the same (0: no rule)",
+    "exclusion.gold_agreement": "Do not count people with a smaller share of expected answers (0: no rule)",
     "crowd.agreed": "Items that earn the completion code (0: the most items for one person, or all there are)",
     "crowd.bonus": "Bonus for complete work that counts (0: none)",
     "crowd.bonus_checks": "Share of checks that a bonus needs",
@@ -282,6 +286,9 @@ EDITABLE: Mapping[str, str] = {
     "crowd.returned_code": "Code for people who stopped early",
     "personal_until": "Delete platform ids and notes after this day (2027-01-31)",
 }
+
+
+_PLANNED = ("assignment.overlap", "assignment.per_rater")
 
 
 def _flatten(project: Project) -> dict[str, Any]:
@@ -353,15 +360,31 @@ async def _apply(call: Call, values: Mapping[str, str]) -> Response:
         new = _change_settings(old, values)
     except BadInput as error:
         raise Refusal(422, "invalid", str(error)) from None
+    if old.assignment.design != "free" and {*_PLANNED} & {*_differences(old, new)}:
+        raise Refusal(422, "invalid", "The plan of a balanced design is fixed. For other numbers create a new study.")
 
     def work(connection: Connection) -> None:
         store_fact(connection, "project", new.to_json())
         if differences := _differences(old, new):
             call.log(connection, "settings", **differences)
+            _record_rule_changes(connection, differences)
 
     response = await call.change(work, "/owner/settings")
     call.studio.reload()
     return response
+
+
+def _record_rule_changes(connection: Connection, differences: Mapping[str, tuple[Any, Any]]) -> None:
+    """Keep which exclusion rules were changed after the first answer: every report names these changes."""
+    answers = connection.execute(select(func.count()).select_from(schema.entry)).scalar_one()
+    changes = json.loads(read_fact(connection, "rule_changes") or "[]")
+    new = [
+        {"rule": name.removeprefix("exclusion."), "before": before, "after": after, "answers": answers}
+        for name, (before, after) in differences.items()
+        if name.startswith("exclusion.") and answers
+    ]
+    if new:
+        store_fact(connection, "rule_changes", json.dumps([*changes, *new]))
 
 
 def warnings(studio: Studio) -> list[str]:

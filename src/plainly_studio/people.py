@@ -266,7 +266,7 @@ def _add_person(
     count = count_places(connection, project) if role == "rater" else 1
     if not count:
         raise Refusal(409, "full", "This study is full: no items are open. Nothing about you was stored.")
-    promised = count if agreed_items(project) and role == "rater" else None
+    promised = count if announces_number(project) and role == "rater" else None
     if promised is not None and announced is not None and promised < announced:
         raise Refusal(
             409, "fewer", "Others have begun since you opened the page, and there are fewer items for you now."
@@ -446,8 +446,14 @@ def purge(connection: Connection, project: Project, now: float) -> int:
 
 
 def agreed_items(project: Project) -> int:
-    """Return how many items earn the completion code; 0 means all there are."""
-    return project.crowd.agreed or project.assignment.per_rater
+    """Return how many items earn the completion code; 0 means all there are, or all of a place in the plan."""
+    is_free = project.assignment.design == "free"
+    return project.crowd.agreed or (project.assignment.per_rater if is_free else 0)
+
+
+def announces_number(project: Project) -> bool:
+    """Return whether people are told before the consent how many items they will judge."""
+    return agreed_items(project) > 0 or project.assignment.design != "free"
 
 
 def outcome_of(
@@ -541,8 +547,9 @@ def workload(connection: Connection, project: Project) -> dict[str, int]:
     by_kind = select(item.c.kind, func.count()).group_by(item.c.kind)
     kinds = {kind: int(count) for kind, count in connection.execute(by_kind)}
     main = count_places(connection, project)
-    count = main + assignments.count_checks(project, main, kinds.get("check", 0))
-    count += kinds.get("training", 0) + kinds.get("qualification", 0)
+    count = main + kinds.get("training", 0) + kinds.get("qualification", 0)
+    for kind in ("check", "repeat"):
+        count += min(kinds.get(kind, 0), assignments.count_scattered(project, kind, main))
     minutes = max(1, round(count * seconds_per_item(connection, project) / 60 + 0.4))
     return {"count": count if main else 0, "minutes": minutes, "main": main}
 

@@ -17,6 +17,7 @@ from plainly.core.errors import BadInput, UnknownName
 from plainly.core.files import read_shipped, write_whole
 from plainly.core.settings import Number, Settings, convert_settings, read_toml
 from plainly.stats.agreement import AlphaDistance
+from plainly_studio.designs import Design
 
 TaskName = Literal["rating", "operations", "ranking"]
 _PROTOCOLS = Path(__file__).parent / "protocols"
@@ -81,8 +82,12 @@ class Assignment(Settings, frozen=True):
     ahead: int = 3
     per_rater: int = 0  # 0: no limit
     replacements: int = 2  # how many people are replaced for an item because they could not judge it
+    design: Design = "free"
+    raters: int = 0  # of a planned design; 0: as many as it needs
 
     def __post_init__(self) -> None:
+        if self.design == "free" and self.raters:
+            raise ValueError('assignment.raters belongs to a planned design: design = "latin-square" or "blocks".')
         if self.overlap < 1 or self.lease_minutes <= 0 or not 1 <= self.ahead <= 10 or self.replacements < 0:
             raise ValueError(
                 "assignment needs overlap >= 1, lease_minutes > 0, ahead from 1 to 10 and replacements >= 0."
@@ -104,9 +109,23 @@ class QualityControl(Settings, frozen=True):
     pass_share: Number = 0.7
     checks: str = ""
     check_every: int = 20
+    repeat_every: int = 0  # one in so many items comes a second time, for self-consistency; 0: none
     tolerance: Number = 1.0
     time_limit_seconds: Number = 0.0
     cannot_judge_share: Number = 0.25  # who could not judge more than this share has not done the agreed work
+
+
+class Exclusion(Settings, frozen=True):
+    """Whose answers do not count in the analysis, decided before the first answer; 0 turns a rule off."""
+
+    checks_missed: int = 0  # this many missed checks
+    minimum_seconds: Number = 0.0  # the median time for an item is below this
+    straight_lining: Number = 0.0  # this share of all answers is the same answer
+    gold_agreement: Number = 0.0  # a smaller share of test items and checks was answered as expected
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.straight_lining <= 1 and 0 <= self.gold_agreement <= 1):
+            raise ValueError("exclusion.straight_lining and exclusion.gold_agreement are shares from 0 to 1.")
 
 
 class Crowd(Settings, frozen=True):
@@ -147,6 +166,7 @@ class Project(Settings, frozen=True):
     assignment: Assignment = Assignment()
     stop: Stop = Stop()
     quality: QualityControl = QualityControl()
+    exclusion: Exclusion = Exclusion()
     crowd: Crowd = Crowd()
 
     def __post_init__(self) -> None:

@@ -69,7 +69,7 @@ async def _join_page(call: Call, crowd: dict[str, str], *, status: int = 200, no
         page_token=studio.page_token(cookie),
         crowd=crowd,
         workload=workload,
-        promised=people.agreed_items(project) > 0,
+        promised=people.announces_number(project),
         owner=visit is not None and visit.invitation.kind == "owner",
         crowd_link=visit is not None and visit.invitation.kind == "crowd",
         has_id=visit is not None and visit.key is not None,

@@ -31,7 +31,8 @@ about = _table(
 item = _table(
     "item",
     _column("id", _ID, primary_key=True),
-    _column("kind", String(16)),  # main, training, qualification, check
+    # main, training, qualification, check, repeat (of a main item), tied (identical outputs, which are not handed out)
+    _column("kind", String(16)),
     _column("name", Text),  # the item's id in the evaluation set
     _column("system", Text),  # never sent to a rater's browser; empty for rankings
     _column("source", Text),
@@ -64,7 +65,9 @@ rater = _table(
     Column("person", String(64), unique=True),  # keyed hash of the crowd platform's id, to recognise a person
     Column("consented_at", _TIME),
     Column("consent_version", String(8)),
+    Column("place", Integer),  # in the plan of the design
     _column("created_at", _TIME),
+    Index("rater_place", "place"),
 )
 invitation = _table(
     "invitation",
@@ -119,6 +122,12 @@ entry = _table(
     Unique("rater_id", "key"),
     Unique("assignment_id", "revision"),
     Index("entry_item", "item_id"),
+)
+plan = _table(  # of a design that is not free: the items of each place for a rater
+    "plan",
+    _column("place", Integer, primary_key=True),
+    _column("position", Integer, primary_key=True),
+    _column("item_id", ForeignKey("item.id")),
 )
 adjudication = _table(
     "adjudication",

@@ -362,6 +362,16 @@ def test_a_rater_is_outlying_beyond_a_robust_z_score_of_three_and_a_half() -> No
     assert sum(3.5 < z < 4 for z in outlying) > 0
 
 
+@pytest.mark.parametrize("level", ["ordinal", "nominal"])
+def test_few_studies_by_equally_good_raters_have_an_outlier(level: agreement.AlphaDistance) -> None:
+    rng = np.random.default_rng(12)
+    studies, flagged = 200, 0
+    for _ in range(studies):
+        matrix = np.clip(np.rint(3 + rng.normal(size=(20, 1)) + rng.normal(scale=0.8, size=(20, 12))), 1, 5)
+        flagged += any(rater.outlying for rater in long_ratings(matrix, level).by_rater())
+    assert flagged / studies <= 0.05
+
+
 def test_outputs_of_one_item_are_drawn_together() -> None:
     """Six copies of each unit add no evidence: drawn by item, the interval is that of the units themselves."""
     rng = np.random.default_rng(0)

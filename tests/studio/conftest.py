@@ -51,7 +51,7 @@ def fill(store: Store, project: Project, items: list[dict[str, Any]]) -> str:
     create_tables(store)
 
     def work(connection: Any) -> str:
-        creation.fill(connection, project, items, "create", {})
+        creation.fill(connection, project, items, "create", {}, places=creation.plan_places(project, items)[0])
         return people.invite(connection, "owner", once=True)
 
     return store.write_now(work)

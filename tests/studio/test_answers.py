@@ -181,18 +181,9 @@ def test_training_feedback_qualification_and_checks(make: Make) -> None:
     kinds = [
         row.kind for row in study.query("SELECT kind FROM entry JOIN item ON item.id = entry.item_id ORDER BY entry.id")
     ]
-    assert kinds == [
-        "training",
-        "qualification",
-        "qualification",
-        "main",
-        "main",
-        "check",
-        "main",
-        "main",
-        "main",
-        "main",
-    ]
+    assert kinds[:3] == ["training", "qualification", "qualification"]
+    assert sorted(kinds[3:6]) == ["check", "main", "main"], "the check is somewhere in the first round"
+    assert kinds[6:] == ["main"] * 4
     assert good.claim()["state"] == "finished"
     bad = rater(study)
     for _ in range(3):

@@ -98,7 +98,7 @@ def _body(answer: Any) -> str:
 def test_rankings_hold_every_pair_and_every_group_all_systems(tmp_path: Any) -> None:
     lines = "\n".join(f"line {at}" for at in range(5)) + "\n"
     for name in "abcde":
-        (tmp_path / f"{name}.txt").write_text(lines)
+        (tmp_path / f"{name}.txt").write_text(lines.replace("line", name))
     (tmp_path / "source.txt").write_text(lines)
     outputs = [f"{name}={name}.txt" for name in "abcde"]
     pairs = parse_project({"name": "x", "task": "ranking", "data": {"source": "source.txt", "outputs": outputs}})

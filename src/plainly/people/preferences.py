@@ -25,7 +25,10 @@ SCHEMA = "plainly.preferences/1"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One rater's choice among the systems shown for one item; all fields are empty if they could not judge."""
+    """One rater's choice among the systems shown for one item; all fields are empty if they could not judge.
+
+    Identical outputs tie without a rater.
+    """
 
     item: str
     rater: str
@@ -48,7 +51,7 @@ def read_rankings(path: str | Path) -> tuple[Choice, ...] | None:
     rows = zip(*(table.columns[name] for name in ("item", "rater", "shown", "best", "worst", "tie")), strict=True)
     return tuple(
         Choice(
-            str(item), str(rater), tuple(json.loads(str(systems))),
+            str(item), str(rater or ""), tuple(json.loads(str(systems))),
             str(best or "") or None, str(worst or "") or None, is_true(tie),
         )
         for item, rater, systems, best, worst, tie in rows
@@ -114,7 +117,7 @@ def rank(choices: Sequence[Choice], *, sampling: Sampling = Sampling()) -> Prefe
         best, worst = Counter(choice.best for choice in decided), Counter(choice.worst for choice in decided)
         counts = [np.array([count[system] for system in displays]) for count in (displays, best, worst)]
         scores = dict(zip(displays, best_worst(*counts).tolist(), strict=True))
-    raters = len({choice.rater for choice in choices})
+    raters = len({choice.rater for choice in choices} - {""})
     systems = tuple(preferences(comparisons, sampling=sampling))
     return Preferences(systems, scores, len(decided), raters, len(choices) - len(decided))
 

@@ -314,6 +314,9 @@ OUTLYING = 3.5
 # With fewer ratings, or fewer raters, one of them cannot be judged.
 FEWEST = 10
 FEWEST_RATERS = 5
+# In this share of studies whose raters are all equally good, somebody is called outlying on a question.
+OUTLIER_ERROR = 0.05
+_NEARLY_1 = 0.999
 
 
 @dataclass(frozen=True)
@@ -322,7 +325,8 @@ class Rater:
 
     ``compared`` of the ``n`` ratings are of units that others rated too. ``bias`` is how much higher this rater's
     ratings are. ``alpha_without`` is Krippendorff's interval alpha of the others: where it is clearly higher than that
-    of all, the rater disagrees with them. ``outlying`` says why, if so.
+    of all, the rater disagrees with them. ``outlying`` says why, if so; chance is ruled out as far as
+    ``OUTLIER_ERROR`` says.
     """
 
     name: str
@@ -342,15 +346,18 @@ def reliability(ratings: npt.ArrayLike, names: Sequence[str] | None = None) -> l
     values, rated = encode_ratings(ratings, numbers=True)
     labels = names if names is not None else [str(number) for number in range(1, values.shape[1] + 1)]
     count, total = rated.sum(axis=1), np.where(rated, values, 0.0).sum(axis=1)
-    raters = []
+    raters, repeated, errors = [], [], []
     for column, name in enumerate(labels):
+        repeated.append(_chance_of_repeating(values[rated], values[rated[:, column], column]))
         shared = rated[:, column] & (count > 1)
         own, others = values[shared, column], np.delete(values, column, axis=1)
         means = (total[shared] - own) / (count[shared] - 1)
         rater = _compare_with_others(name, values[rated[:, column], column], own, means)
+        errors.append(_transformed_error(own, means))
         raters.append(replace(rater, alpha_without=krippendorff(others).value))
     return sorted(
-        _mark_outliers(raters), key=lambda rater: 2.0 if math.isnan(rater.correlation) else -rater.correlation
+        _mark_outliers(raters, np.array(repeated), np.array(errors)),
+        key=lambda rater: 2.0 if math.isnan(rater.correlation) else -rater.correlation,
     )
 
 
@@ -365,26 +372,74 @@ def _compare_with_others(name: str, values: Floats, own: Floats, others: Floats)
     return rater
 
 
-def _mark_outliers(raters: Sequence[Rater]) -> list[Rater]:
-    agreement = _robust_z(np.array([rater.correlation for rater in raters]))
-    distance = _robust_z(np.array([rater.distance for rater in raters]))
-    return [replace(rater, outlying=_reason(rater, *z)) for rater, *z in zip(raters, agreement, distance, strict=True)]
+def _mark_outliers(
+    raters: Sequence[Rater], repeated: Floats, errors: Floats, error: float = OUTLIER_ERROR
+) -> list[Rater]:
+    """Return the raters with the reasons to look closer, which ``error`` of the studies without any have by chance.
+
+    ``repeated`` are the probabilities that a rater gives the same rating every time by chance, ``errors`` the standard
+    errors of the transformed correlations or, for nominal ratings, of the distances.
+    """
+    from scipy.special import stdtr
+
+    limit = error / max(1, len(raters)) / 2  # two ways to be called outlying
+    count = np.array([rater.compared for rater in raters], dtype=float)
+    correlations = np.array([rater.correlation for rater in raters])
+    distances = np.array([rater.distance for rater in raters])
+    is_nominal = np.array([np.isnan(rater.sd) for rater in raters], dtype=bool)
+    badness = np.where(is_nominal, distances, -np.arctanh(np.clip(correlations, -_NEARLY_1, _NEARLY_1)))
+    defined = badness[(count >= FEWEST) & ~np.isnan(badness)]
+    middle = float(np.median(defined)) if len(defined) else math.nan
+    # The median has a variance of its own, π/2 times that of a mean.
+    whole_error = errors * math.sqrt(1 + math.pi / 2 / max(1, len(defined)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = stdtr(np.maximum(count - 2, 1), (middle - badness) / whole_error)
+    is_worse = chance <= limit
+    # With many ratings a small difference is certain, too: it must also be large, among raters or by half.
+    is_low = (_robust_z(correlations) < -OUTLYING) | (correlations < math.tanh(-middle) / 2)
+    is_far = _robust_z(distances) > OUTLYING
+    figures = zip(raters, repeated <= limit, is_worse, is_low, is_far, strict=True)
+    return [replace(rater, outlying=_reason(rater, *own)) for rater, *own in figures]
 
 
-def _reason(rater: Rater, agreement: float, distance: float) -> str:
+def _reason(rater: Rater, is_repeated: bool, is_worse: bool, is_low: bool, is_far: bool) -> str:
     if rater.n < FEWEST:
         return f"only {rater.n} ratings: too few to tell" if rater.n else ""
     if rater.sd < 1e-12:
-        return "gave the same rating every time"
-    if rater.compared < FEWEST:
+        return "gave the same rating every time" if is_repeated else ""
+    if rater.compared < FEWEST or not is_worse:
         return ""
     if rater.correlation <= 0:
         return "rates against the others, or without relation to them"
-    if agreement < -OUTLYING:
+    if is_low:
         return "agrees with the others far less than most raters do"
-    if np.isnan(rater.sd) and distance > OUTLYING:  # names have no mean and no correlation, only a share that differs
+    if np.isnan(rater.sd) and is_far:  # names have no mean and no correlation, only a share that differs
         return "differs from the others far more than most raters do"
     return ""
+
+
+def _transformed_error(own: Floats, others: Floats, clusters: Ints | None = None) -> float:
+    """Return the standard error of Fisher's transformation of a correlation.
+
+    It is the larger one of that for normal ratings and that of the sandwich estimator, because ratings at the end of a
+    scale are not normal.
+    """
+    if len(own) < FEWEST or np.ptp(own) < 1e-12 or np.ptp(others) < 1e-12:
+        return math.nan
+    clusters = np.arange(len(own)) if clusters is None else clusters
+    x, y = ((values - values.mean()) / values.std() for values in (own, others))
+    r = min(max(float((x * y).mean()), -_NEARLY_1), _NEARLY_1)
+    influence = (x * y - r * (x * x + y * y) / 2) / (1 - r * r)
+    return max(1 / math.sqrt(len(own) - 3), _clustered_error(influence - influence.mean(), clusters))
+
+
+def _chance_of_repeating(values: Floats, own: Floats) -> float:
+    """Return how probable it is to give only one rating by chance: its share among the others', each time."""
+    if not len(own) or np.ptp(own) > 1e-12:
+        return 1.0
+    others = len(values) - len(own)
+    share = (np.count_nonzero(values == own[0]) - len(own) + 1) / (others + 2)
+    return float(share ** len(own))
 
 
 def _robust_z(values: Floats) -> Floats:
@@ -444,8 +499,12 @@ class LongRatings:
         ratings[units, np.arange(len(units)) - np.searchsorted(units, units)] = numbers
         return krippendorff(ratings, distance=self.level)
 
-    def by_rater(self) -> list[Rater]:
-        """Compare every rater with the others on the same units; for nominal values, by the share who differ."""
+    def by_rater(self, *, error: float = OUTLIER_ERROR, clusters: Ints | None = None) -> list[Rater]:
+        """Compare every rater with the others on the same units; for nominal values, by the share who differ.
+
+        Units of one cluster (the words of a sentence, the questions on a text) go together; by default each unit is its
+        own.
+        """
         numbers, others = self.numbers, np.bincount(self.units)[self.units] - 1
         shared = others > 0
         if self.level == "nominal":
@@ -455,16 +514,29 @@ class LongRatings:
             total = np.bincount(self.units, weights=numbers)
             means = (total[self.units] - numbers)[shared] / others[shared]
         names, rater = np.unique(self.raters, return_inverse=True)
-        raters = []
+        cluster = (self.units if clusters is None else clusters)[shared]
+        raters, errors, repeated = [], [], []
         groups = zip(names.tolist(), _by_group(rater), _by_group(rater[shared], len(names)), strict=True)
         for name, own, comparable in groups:
             if self.level == "nominal":
                 distance = float(apart[comparable].mean()) if len(comparable) else math.nan
                 raters.append(Rater(name, len(own), len(comparable), distance=distance))
+                errors.append(_clustered_error(apart[comparable] - distance, cluster[comparable]))
+                repeated.append(1.0)
             else:
+                repeated.append(_chance_of_repeating(numbers, numbers[own]))
                 comparison = numbers[shared][comparable], means[comparable]
                 raters.append(_compare_with_others(name, numbers[own], *comparison))
-        return _mark_outliers(raters)
+                errors.append(_transformed_error(*comparison, cluster[comparable]))
+        return _mark_outliers(raters, np.array(repeated), np.array(errors), error)
+
+
+def _clustered_error(deviations: Floats, clusters: Ints) -> float:
+    """Return the standard error of a mean over clusters; NaN if there are few clusters."""
+    sums = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=deviations)
+    if len(sums) < FEWEST:
+        return math.nan
+    return math.sqrt(float(sums @ sums) * len(sums) / (len(sums) - 1)) / len(deviations)
 
 
 def _by_group(group: npt.NDArray[np.intp], count: int = 0) -> list[npt.NDArray[np.intp]]:
