@@ -326,13 +326,15 @@ def submit(
     key: str,
     revision: int,
     payload: object,
-    seconds: float | None,
+    waited: float = 0.0,
+    hidden: float = 0.0,
     counts: bool = True,
 ) -> dict[str, Any]:
     """Store an answer and report which revision it became; ``counts`` is false for excluded people.
 
     The client made ``key`` for this answer: the same key again gets the same response, and with another payload a
-    refusal. ``revision`` is the one that the client's page was based on.
+    refusal. ``revision`` is the one that the client's page was based on. For ``waited`` and ``hidden`` see
+    ``_measure_time``.
     """
     row = own_assignment(connection, rater_id, assignment_id)
     digest = fingerprint(assignment_id, revision, payload)
@@ -356,6 +358,7 @@ def submit(
     if row.revision >= MOST_REVISIONS:
         raise Refusal(409, "revisions", f"An answer can be changed {MOST_REVISIONS} times. The last one stays.")
     now, limit = time.time(), project.quality.time_limit_seconds
+    seconds = _measure_time(connection, row, now, waited, hidden)
     values = {
         "assignment_id": row.id,
         "item_id": row.item_id,
@@ -377,6 +380,27 @@ def submit(
         _take(connection, row.item_id)
     connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
     return _acknowledge(project, row, new)
+
+
+def mark_shown(connection: Connection, rater_id: int, assignment_id: int, now: float) -> None:
+    """Store when an item first stood on the rater's screen; showing it again changes nothing."""
+    is_new = (assignment.c.shown_at.is_(None)) & (assignment.c.revision == 0)
+    own = update(assignment).where(assignment.c.id == assignment_id, assignment.c.rater_id == rater_id, is_new)
+    connection.execute(own.values(shown_at=now))
+
+
+def _measure_time(connection: Connection, row: Row[Any], now: float, waited: float, hidden: float) -> float | None:
+    """Return the seconds from showing an item to its first answer; an edit keeps the time of that answer.
+
+    The browser reports how long the item was ``hidden`` after it was shown, and how long it ``waited`` before, which
+    counts only if no message came when it was shown. Neither can make the time negative or longer than the lease.
+    """
+    if row.revision:
+        first = select(entry.c.seconds).where(entry.c.assignment_id == row.id, entry.c.revision == 1)
+        seconds: float | None = connection.execute(first).scalar()
+        return seconds
+    start = row.shown_at if row.shown_at is not None else row.leased_at + waited
+    return max(0.0, now - start - hidden)
 
 
 def fingerprint(assignment_id: int, revision: int, payload: object) -> str:

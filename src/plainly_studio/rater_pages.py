@@ -107,12 +107,15 @@ async def claim(call: Call) -> Response:
     """Return items to work on."""
     studio, person, project = call.studio, call.person, call.studio.project
     want, have = min(call.integer("want", 1), project.assignment.ahead), _read_have(call)
+    shown = _read_shown(call)
 
     def work(connection: Connection) -> tuple[assignments.Claim, people.Outcome | None, float]:
         seconds = people.seconds_per_item(connection, project)
         if person.state in ("left", "excluded"):
             claim = assignments.Claim((), "left", assignments.count_answers(connection, person.id), None, 0)
             return claim, person.outcome if person.state == "left" else None, seconds
+        if shown is not None:
+            assignments.mark_shown(connection, person.id, shown, time.time())
         claim = assignments.claim(connection, project, person.id, want=want, have=have, now=time.time())
         outcome = None if claim.items or have else people.outcome_of(project, claim.state, claim.done)
         if outcome is not None:
@@ -166,24 +169,36 @@ async def answer(call: Call) -> Response:
     key = call.text("key", longest=64)
     if not _KEY.fullmatch(key):
         raise InvalidField("key", "key must be 8 to 64 letters and digits.")
-    number, revision, seconds = call.integer("assignment"), call.integer("revision"), call.data.get("seconds")
-    if seconds is not None:
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not abs(seconds) < 1e15:
-            raise InvalidField("seconds", "seconds must be a number.")
-        seconds = min(max(float(seconds), 0.0), 1e7)
-    payload, counts = call.data.get("payload"), call.person.state != "excluded"
+    number, revision = call.integer("assignment"), call.integer("revision")
+    times = {name: _read_seconds(call, name) for name in ("waited", "hidden")}
+    payload, counts, shown = call.data.get("payload"), call.person.state != "excluded", _read_shown(call)
 
     def work(connection: Connection) -> tuple[dict[str, Any], int]:
         content = assignments.submit(
             connection, call.studio.project, call.person.id, number,
-            key=key, revision=revision, payload=payload, seconds=seconds, counts=counts,
+            key=key, revision=revision, payload=payload, counts=counts, **times,
         )  # fmt: skip
+        if shown is not None:
+            assignments.mark_shown(connection, call.person.id, shown, time.time())
         return content, assignments.count_answers(connection, call.person.id)
 
     content, count = await call.studio.write(work)
     response = reply(content, 201)
     response.headers["x-studio-answered"] = str(count)  # Not in the body, which is the same for every repetition.
     return response
+
+
+def _read_shown(call: Call) -> int | None:
+    """Return the number of the item that is on the screen, which comes with other messages."""
+    return call.integer("shown") if "shown" in call.data else None
+
+
+def _read_seconds(call: Call, name: str) -> float:
+    """Return a duration that the page reports; a negative one is 0."""
+    seconds = call.data.get(name, 0.0)
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not abs(seconds) < 1e15:
+        raise InvalidField(name, f"{name} must be a number of seconds.")
+    return max(float(seconds), 0.0)
 
 
 async def draft(call: Call) -> Response:

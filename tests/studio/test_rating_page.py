@@ -47,7 +47,7 @@ def test_four_scales_and_submit_in_five_keys_and_no_system_is_sent(make: Make, s
     rate(page)
     wait_until_saved(page, 1)
     (answer,) = stored_answers(study)
-    assert answer["values"] == {"grammaticality": 4, "meaning": 5, "simplicity": -1, "structural_simplicity": -2}
+    assert answer["values"] == {"grammaticality": 4, "meaning": 5, "simplicity": 2, "structural_simplicity": 1}
     assert any("Then the group made choice" in text for text in seen), "the bodies were looked at"
     assert not any("secret-system" in text for text in seen)
 
@@ -230,6 +230,66 @@ def test_a_long_scale_is_a_slider_and_digits_are_tens(make: Make, serve: Any, co
         page.keyboard.press(key)
     wait_until_saved(page, 1)
     assert stored_answers(study)[0]["values"] == {"simplicity": 70, "fluency": 30, "meaning": 100}
+
+
+def scale(name: str, minimum: float, maximum: float, step: float = 1) -> dict[str, Any]:
+    return {"name": name, "question": f"{name}?", "minimum": minimum, "maximum": maximum, "step": step}
+
+
+def test_a_digit_is_the_number_that_stands_on_the_scale(make: Make, serve: Any, context: Any) -> None:
+    scales = [
+        scale("around", -2, 2), scale("below", -2, 2), scale("from_zero", 0, 5), scale("to_ten", 1, 10),
+        scale("halves", 1, 3, 0.5), scale("hundreds", 100, 500, 100),
+    ]  # fmt: skip
+    study, _, page, _ = start(make, serve, context, items=3, scales=scales)
+    shown = {
+        row.locator("legend").inner_text(): row.locator("kbd").all_inner_texts()
+        for row in page.locator("fieldset").all()
+    }
+    assert shown["around?"] == shown["from_zero?"] == shown["halves?"] == [], "the digit is the number on the button"
+    assert shown["to_ten?"] == ["0"]
+    assert shown["hundreds?"] == ["1", "2", "3", "4", "5"]
+    for key in ("5", "2", "-", "2", "0", "0", "-", "3", "2", "Enter"):  # 5 and the last minus mean nothing here
+        page.keyboard.press(key)
+    wait_until_saved(page, 1)
+    values = {"around": 2, "below": -2, "from_zero": 0, "to_ten": 10, "halves": 3, "hundreds": 200}
+    assert stored_answers(study)[0]["values"] == values
+
+
+def test_keys_are_large_enough_and_absent_on_a_touch_screen(
+    make: Make, serve: Any, chromium: Any, context: Any
+) -> None:
+    study = make(rating_project(scales=[scale("hundreds", 100, 500, 100)]), simple_items(3))
+    server = serve(study)
+    phone = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
+    for browser, is_visible in ((context, True), (phone, False)):
+        page = browser.new_page()
+        join(page, server.url, study.link())
+        wait_for_item(page)
+        for key in page.locator("kbd").all():
+            assert key.is_visible() is is_visible
+            assert float(key.evaluate("element => getComputedStyle(element).fontSize").removesuffix("px")) >= 12
+    phone.close()
+
+
+def test_time_out_of_sight_does_not_count_and_a_reload_does_not_reset_it(make: Make, serve: Any, context: Any) -> None:
+    study, _, page, _ = start(make, serve, context, items=8)
+    page.wait_for_timeout(1500)
+    page.reload()
+    rate(page)
+    wait_until_saved(page, 1)
+    hide = "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});" \
+        " document.dispatchEvent(new Event('visibilitychange')); }"  # fmt: skip
+    wait_for_item(page)
+    page.evaluate(hide, True)
+    page.wait_for_timeout(2000)
+    page.evaluate(hide, False)
+    rate(page)
+    wait_until_saved(page, 2)
+    first, second = [row.seconds for row in study.query("SELECT seconds FROM entry ORDER BY id")]
+    assert 1.5 <= first < 10
+    assert second < 1.5, "two seconds in a hidden tab"
+    assert len(study.query("SELECT id FROM assignment WHERE shown_at IS NOT NULL")) == 2
 
 
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])

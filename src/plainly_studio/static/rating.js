@@ -1,15 +1,28 @@
 // Rating: a row of buttons for each short scale, a slider for each long one. A digit answers the current scale and goes on
-// to the next, so that four scales and Enter are five keys.
+// to the next, so that four scales and Enter are five keys; a minus before it makes it negative.
 import { el, passage, t } from "./page.js";
 import { hint } from "./keys.js";
 
+const DIGITS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 0];
+
+const isTyped = (scale) => scale.points.length > 0 && scale.points.every((point) => Math.abs(point) <= 10);
+const hasMinus = (scale) => isTyped(scale) && scale.points.some((point) => point < 0);
+
+// The value for which a digit stands: itself, and 10 for the 0 of a scale without 0. Points beyond 10 are counted from the
+// left, and on a slider a digit is a tenth.
+function typed(scale, digit, negative = false) {
+  const { minimum, maximum, step, points } = scale;
+  const place = (digit + 9) % 10;
+  if (!points.length) return minimum + Math.round(((place + 1) * (maximum - minimum)) / 10 / step) * step;
+  if (!isTyped(scale)) return points[place];
+  const find = (number) => points.find((point) => Math.abs(point - (negative ? -number : number)) < 1e-9);
+  return find(digit) ?? (digit === 0 ? find(10) : undefined);
+}
+
 export const actions = (about) => {
-  const most = Math.max(...about.scales.map((scale) => scale.points.length || 10));
-  const digits = Array.from({ length: Math.min(most, 10) }, (_, at) => ({
-    id: `value.${at}`,
-    title: t("answer_number", { number: at + 1 }),
-    key: String((at + 1) % 10),
-  }));
+  const isUsed = (digit) => about.scales.some((scale) => [false, true].some((negative) => typed(scale, digit, negative) !== undefined));
+  const digits = DIGITS.filter(isUsed).map((digit) => ({ id: `digit.${digit}`, title: t("answer_digit", { number: digit }), key: String(digit) }));
+  if (about.scales.some(hasMinus)) digits.push({ id: "minus", title: t("minus"), key: "-" });
   const rest = [
     { id: "next", title: t("next_question"), key: "n" },
     { id: "previous", title: t("previous_question"), key: "p" },
@@ -27,14 +40,22 @@ export function mount(root, item, context) {
   const values = {};
   const parts = about.scales.map((scale, at) => (scale.points.length ? choices(scale, at) : slider(scale, at)));
   let current = 0;
+  let minus = false; // whether the next digit is negative
 
   function set(at, value) {
+    setMinus(false);
     values[about.scales[at].name] = value;
     parts[at].show(value);
     changed();
   }
 
+  function setMinus(on) {
+    minus = on;
+    parts.forEach((part, index) => part.box.classList.toggle("minus", on && index === current));
+  }
+
   function go(at) {
+    setMinus(false);
     current = Math.max(0, Math.min(about.scales.length - 1, at));
     parts.forEach((part, index) => part.box.classList.toggle("current", index === current));
   }
@@ -53,12 +74,17 @@ export function mount(root, item, context) {
     return button;
   }
 
+  function keysFor(scale, point) {
+    const [digit, negative] = [false, true].flatMap((sign) => DIGITS.filter((digit) => typed(scale, digit, sign) === point).map((digit) => [digit, sign]))[0] ?? [];
+    return digit === undefined ? "" : `${negative ? keys.key("minus") : ""}${keys.key(`digit.${digit}`)}`;
+  }
+
   function choices(scale, at) {
     const inputs = scale.points.map((point, place) => {
       const input = el("input", { type: "radio", name: `scale-${at}`, value: point });
       input.addEventListener("change", () => set(at, point));
       input.addEventListener("focus", () => go(at));
-      const key = keys.key(`value.${place}`);
+      const key = keysFor(scale, point);
       const last = scale.points.length - 1;
       const words = place === 0 ? scale.low : place === last ? scale.high : "";
       const name = el("span", { class: "point" }, sign(point, scale), words ? el("span", { class: "hidden" }, ` ${words}`) : null);
@@ -71,7 +97,6 @@ export function mount(root, item, context) {
     return {
       box,
       focus: () => (inputs.find((point) => point.input.checked) ?? inputs[0]).input.focus(),
-      pick: (place) => place < scale.points.length && (set(at, scale.points[place]), true),
       show(value) {
         inputs.forEach((point, place) => (point.input.checked = value === scale.points[place]));
         button?.setAttribute("aria-pressed", String(value === null));
@@ -112,7 +137,6 @@ export function mount(root, item, context) {
     const part = {
       box,
       focus: () => range.focus(),
-      pick: (place) => (set(at, scale.minimum + Math.round(((place + 1) * span) / 10 / scale.step) * scale.step), true),
       show(value) {
         const known = typeof value === "number";
         range.value = known ? value : scale.minimum + span / 2;
@@ -145,8 +169,16 @@ export function mount(root, item, context) {
       return { message: t("please_answer", { question: about.scales[at].question }), focus: () => (go(at), parts[at].focus()) };
     },
     act(action) {
-      if (action.startsWith("value.")) {
-        if (!parts[current].pick(Number(action.slice(6)))) return false;
+      if (action === "minus") {
+        if (!hasMinus(about.scales[current])) return false;
+        setMinus(!minus);
+        return true;
+      }
+      if (action.startsWith("digit.")) {
+        const value = typed(about.scales[current], Number(action.slice(6)), minus);
+        setMinus(false);
+        if (value === undefined) return false;
+        set(current, value);
         if (current < parts.length - 1) go(current + 1);
         if (parts.some((part) => part.box.contains(document.activeElement))) parts[current].focus();
         return true;

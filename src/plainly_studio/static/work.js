@@ -6,6 +6,7 @@ import { button, commentField, el, minutes, t } from "./page.js";
 import { leaveDialog, showEnd } from "./ending.js";
 import { Queue, Server } from "./queue.js";
 import { storage } from "./storage.js";
+import { Timing } from "./timing.js";
 
 const MOMENT = 250; // milliseconds on the screen before an item takes an answer
 const STEPS = new Set(["left", "right", "up", "down"]); // the actions that may repeat while a key is held
@@ -32,12 +33,13 @@ let ahead = []; // items that are ours and not yet shown
 const past = []; // items answered on this page, for the way back
 const later = []; // items left on the way back, for the way forward
 const pace = []; // seconds that this person took
-let shown = null; // {item, view, comment, began, settled}
+let shown = null; // {item, view, comment, timing, settled}
 let told = { answered: 0, total: null, seconds: null }; // as the server counts
 let asking = null;
 let skew = 0; // seconds by which this computer's clock is ahead of the server's
 
 const draftName = (item) => `studio.draft.${about.rater}.${item.assignment}`;
+const timingName = (item) => `studio.timing.${about.rater}.${item.assignment}`;
 const settled = () => Boolean(shown?.settled);
 
 function tell(message, kind, ...more) {
@@ -78,8 +80,9 @@ function show(item, { quietly = false } = {}) {
   if (local) item.draft = JSON.parse(local);
   place.replaceChildren();
   const form = el("div", { class: "item" });
-  const mine = { item, began: performance.now(), settled: false, timer: 0, comment: null, view: null };
+  const mine = { item, timing: new Timing(timingName(item)), settled: false, timer: 0, comment: null, view: null };
   shown = mine;
+  mine.timing.see(!document.hidden);
   mine.view = task.mount(form, item, { about, keys, changed: keepDraft, submit });
   if (about.comments) {
     mine.comment = commentField((item.draft ?? item.answer)?.comment);
@@ -109,10 +112,7 @@ function show(item, { quietly = false } = {}) {
     form.setAttribute("data-settled", "");
   };
   if (quietly) settle();
-  else requestAnimationFrame(() => requestAnimationFrame(() => {
-    mine.began = performance.now();
-    setTimeout(settle, MOMENT);
-  }));
+  else requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(settle, MOMENT)));
   fill();
 }
 
@@ -147,13 +147,15 @@ function cannot() {
 }
 
 function send(payload) {
-  const { item, comment, began, timer } = shown;
+  const { item, comment, timing, timer } = shown;
   clearTimeout(timer);
   if (comment?.field.value) payload.comment = comment.field.value;
-  const seconds = (performance.now() - began) / 1000;
-  if (!item.answer) pace.push(seconds);
-  const entry = queue.add({ assignment: item.assignment, revision: item.revision, payload, seconds });
+  if (!item.answer) pace.push(timing.seconds);
+  timing.see(true);
+  const waited = (timing.began - item.received) / 1000 || 0;
+  const entry = queue.add({ assignment: item.assignment, revision: item.revision, payload, waited, hidden: timing.hidden / 1000 });
   storage.remove(draftName(item));
+  timing.forget();
   past.push({ ...item, draft: null, answer: payload, revision: item.revision + 1 });
   if (item.training && !item.answer) {
     shown = null;
@@ -191,6 +193,7 @@ async function back() {
   }
   if (shown) {
     keepDraft();
+    shown.timing.see(false);
     later.push(shown.item);
   }
   tell("");
@@ -199,7 +202,10 @@ async function back() {
 
 function forward() {
   if (!later.length || !shown) return;
-  if (shown.item.answer) past.push(shown.item);
+  if (shown.item.answer) {
+    shown.timing.forget();
+    past.push(shown.item);
+  } else shown.timing.see(false);
   next();
 }
 
@@ -228,7 +234,8 @@ async function ask() {
   const pending = queue.pending().map((entry) => entry.assignment);
   const seen = new Set([...ahead, ...later, ...past].map((item) => item.assignment));
   for (const assignment of [shown?.item.assignment, ...pending]) seen.add(assignment);
-  ahead.push(...body.items.filter((item) => !seen.has(item.assignment)));
+  const fresh = body.items.filter((item) => !seen.has(item.assignment));
+  ahead.push(...fresh.map((item) => ({ ...item, received: Date.now() })));
   told = { answered: Math.max(told.answered, body.answered), total: body.total, seconds: body.seconds };
   showSaved();
   if (shown || document.getElementById("feedback")) return;
@@ -274,8 +281,8 @@ function refused({ entry, body }) {
       button(t("keep_saved"), forget),
       button(t("replace_saved"), () => {
         queue.forget(entry);
-        const { assignment, payload, seconds } = entry;
-        queue.add({ assignment, payload, seconds, revision: body.revision });
+        const { assignment, payload, waited, hidden } = entry;
+        queue.add({ assignment, payload, waited, hidden, revision: body.revision });
         tell("");
       }));
   } else tell(t("not_accepted", { why: t(`refused_${body.error}`) ?? body.message ?? "" }), "problem", button(t("leave_out"), forget));
@@ -312,8 +319,8 @@ document.addEventListener("keydown", (event) => {
 setInterval(() => {
   if (!shown) return;
   const clock = document.getElementById("clock");
-  const spent = (performance.now() - shown.began) / 1000;
-  if (about.timeLimit) clock.textContent = spent < about.timeLimit ? t("time_left", { time: minutes(about.timeLimit - spent) }) : t("overtime");
+  const spent = shown.timing.seconds;
+  if (about.timeLimit && !shown.item.answer) clock.textContent = spent < about.timeLimit ? t("time_left", { time: minutes(about.timeLimit - spent) }) : t("overtime");
   const item = shown.item;
   if (!item.answer && !item.warned && item.expires_at - (Date.now() / 1000 - skew) < 120) {
     item.warned = true;
@@ -326,6 +333,10 @@ setInterval(() => {
   }
 }, 1000);
 
+server.shown = () => (shown && !shown.item.answer && !document.hidden ? shown.item.assignment : undefined);
+document.addEventListener("visibilitychange", () => shown?.timing.see(!document.hidden));
+addEventListener("pagehide", () => shown?.timing.see(false));
+addEventListener("pageshow", () => shown?.timing.see(!document.hidden));
 const leaving = leaveDialog({ about, server, queue, end: finish });
 storage.addEventListener("fault", () => warn(t(storage.fault === "full" ? "storage_full" : "storage_blocked")));
 storage.set("studio.probe", "1");
