@@ -75,7 +75,11 @@ class Address:
             parts = urlsplit(self.public_url)
             return f"{parts.scheme}://{parts.netloc}"
         host = request.headers.get("host", "")
-        return f"http://{host}" if urlsplit(f"//{host}").hostname in self.hosts else None
+        try:
+            name = urlsplit(f"//{host}").hostname
+        except ValueError:
+            raise Refusal(400, "host", "The Host header of this request is not a host name.") from None
+        return f"http://{host}" if name in self.hosts else None
 
 
 @dataclass

@@ -6,6 +6,7 @@ An unknown key is an error, because a misspelt ``overlapp`` that is ignored cost
 import datetime
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -118,6 +119,10 @@ class Crowd(Settings, frozen=True):
     returned_code: str = ""  # for people who stop early, or find no more work
     agreed: int = 0  # items that earn the completion code; 0: per_rater, or all there is
     frame: tuple[str, ...] = ()  # origins that may show the study in a frame, for example https://www.mturk.com
+
+    def __post_init__(self) -> None:
+        if self.completion_url and not re.match(r"https://[^/\s]", self.completion_url):
+            raise ValueError(f"completion_url must begin with https://, not {self.completion_url!r}.")
 
 
 class Project(Settings, frozen=True):

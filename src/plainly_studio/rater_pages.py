@@ -107,15 +107,15 @@ async def claim(call: Call) -> Response:
     """Return items to work on."""
     studio, person, project = call.studio, call.person, call.studio.project
     want, have = min(call.integer("want", 1), project.assignment.ahead), _read_have(call)
-    shown = _read_shown(call)
+    on_screen = _read_on_screen(call)
 
     def work(connection: Connection) -> tuple[assignments.Claim, people.Outcome | None, float]:
         seconds = people.seconds_per_item(connection, project)
         if person.state in ("left", "excluded"):
             claim = assignments.Claim((), "left", assignments.count_answers(connection, person.id), None, 0)
             return claim, person.outcome if person.state == "left" else None, seconds
-        if shown is not None:
-            assignments.mark_shown(connection, person.id, shown, time.time())
+        if on_screen is not None:
+            assignments.mark_shown(connection, person.id, on_screen, time.time())
         claim = assignments.claim(connection, project, person.id, want=want, have=have, now=time.time())
         outcome = None if claim.items or have else people.outcome_of(project, claim.state, claim.done)
         if outcome is not None:
@@ -171,15 +171,15 @@ async def answer(call: Call) -> Response:
         raise InvalidField("key", "key must be 8 to 64 letters and digits.")
     number, revision = call.integer("assignment"), call.integer("revision")
     times = {name: _read_seconds(call, name) for name in ("waited", "hidden")}
-    payload, counts, shown = call.data.get("payload"), call.person.state != "excluded", _read_shown(call)
+    payload, counts, on_screen = call.data.get("payload"), call.person.state != "excluded", _read_on_screen(call)
 
     def work(connection: Connection) -> tuple[dict[str, Any], int]:
         content = assignments.submit(
             connection, call.studio.project, call.person.id, number,
             key=key, revision=revision, payload=payload, counts=counts, **times,
         )  # fmt: skip
-        if shown is not None:
-            assignments.mark_shown(connection, call.person.id, shown, time.time())
+        if on_screen is not None:
+            assignments.mark_shown(connection, call.person.id, on_screen, time.time())
         return content, assignments.count_answers(connection, call.person.id)
 
     content, count = await call.studio.write(work)
@@ -188,7 +188,7 @@ async def answer(call: Call) -> Response:
     return response
 
 
-def _read_shown(call: Call) -> int | None:
+def _read_on_screen(call: Call) -> int | None:
     """Return the number of the item that is on the screen, which comes with other messages."""
     return call.integer("shown") if "shown" in call.data else None
 

@@ -242,13 +242,11 @@ def test_a_digit_is_the_number_that_stands_on_the_scale(make: Make, serve: Any, 
         scale("halves", 1, 3, 0.5), scale("hundreds", 100, 500, 100),
     ]  # fmt: skip
     study, _, page, _ = start(make, serve, context, items=3, scales=scales)
-    shown = {
-        row.locator("legend").inner_text(): row.locator("kbd").all_inner_texts()
-        for row in page.locator("fieldset").all()
-    }
-    assert shown["around?"] == shown["from_zero?"] == shown["halves?"] == [], "the digit is the number on the button"
-    assert shown["to_ten?"] == ["0"]
-    assert shown["hundreds?"] == ["1", "2", "3", "4", "5"]
+    rows = page.locator("fieldset").all()
+    hints = {row.locator("legend").inner_text(): row.locator("kbd").all_inner_texts() for row in rows}
+    assert hints["around?"] == hints["from_zero?"] == hints["halves?"] == [], "the digit is the number on the button"
+    assert hints["to_ten?"] == ["0"]
+    assert hints["hundreds?"] == ["1", "2", "3", "4", "5"]
     for key in ("5", "2", "-", "2", "0", "0", "-", "3", "2", "Enter"):  # 5 and the last minus mean nothing here
         page.keyboard.press(key)
     wait_until_saved(page, 1)
