@@ -144,10 +144,12 @@ class Studio:
 
     def page(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page from its template."""
-        words = read_words(self.project.language)["pages"]
+        language = self.project.language
+        words = read_words(language)["pages"]
 
         def translate(name: str, **gaps: object) -> str:
-            return words[name].format(**gaps)
+            is_one = gaps.get("count") == 1 or (gaps.get("count") == 0 and language.startswith("fr"))
+            return ((is_one and words.get(f"{name}_one")) or words[name]).format(**gaps)
 
         common = {"base": self.address.base, "project": self.project, "t": translate}
         text = _TEMPLATES.get_template(name).render(**common, **values)

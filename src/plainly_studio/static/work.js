@@ -51,9 +51,9 @@ function tell(message, kind, ...more) {
 
 function showSaved() {
   const count = queue.pending().length;
-  const some = t(count === 1 ? "some_one" : "some_many", { count });
+  const some = t("some", { count });
   const waits = { "signed-out": "signed_out", "somebody-else": "somebody_else", full: "disk_full", offline: "offline" }[queue.state];
-  const calm = told.answered ? t(told.answered === 1 ? "all_saved_one" : "all_saved", { count: told.answered }) : t("ready");
+  const calm = told.answered ? t("all_saved", { count: told.answered }) : t("ready");
   saved.textContent = count ? (waits ? t(waits, { some }) : t("saving", { count })) : calm;
   saved.dataset.state = count ? (waits ? "waiting" : "sending") : "saved";
   progress.textContent = [told.total ? t("progress_of", told) : t("progress", told), timeLeft()].filter(Boolean).join(" · ");
