@@ -343,18 +343,22 @@ def submit(
         if earlier.digest != digest:
             raise Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
         return _acknowledge(project, row, earlier)
-    if revision != row.revision:
-        current = select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
-        message = "This item was answered elsewhere after this page was loaded. That answer was kept, yours was not."
-        latest = without_systems(connection.execute(current).scalar())
-        raise Refusal(409, "stale", message, revision=row.revision, current=latest)
-    outputs = arrange(row.outputs, json.loads(row.layout))
+    layout = json.loads(row.layout)
+    outputs = arrange(row.outputs, layout)
     texts = {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens}
     answer = tasks.check(project, payload, texts, len(outputs))
     if choice := answer.get("choice"):  # The positions are this rater's own; store the systems behind them.
         systems = [output["system"] for output in outputs]
         ends = {f"{end}_system": systems[choice[end]] for end in ("best", "worst") if end in choice}
         choice.update({"shown": systems, **ends})
+    if revision != row.revision:
+        statement = select(entry).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
+        current = connection.execute(statement).first()
+        if current is not None and json.loads(current.payload) == answer:
+            return _acknowledge(project, row, current)
+        message = "This item was answered elsewhere after this page was loaded. That answer was kept, yours was not."
+        latest, page = without_systems(current.payload if current else None), page_item(project, row, layout)
+        raise Refusal(409, "stale", message, revision=row.revision, current=latest, item=page)
     if row.revision >= MOST_REVISIONS:
         raise Refusal(409, "revisions", f"An answer can be changed {MOST_REVISIONS} times. The last one stays.")
     now, limit = time.time(), project.quality.time_limit_seconds
@@ -412,16 +416,19 @@ def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
 def _acknowledge(project: Project, row: Row[Any], answer: Row[Any]) -> dict[str, Any]:
     """Return the response to an answer, the same for the first time and for every repetition."""
     content = {"assignment": row.id, "entry": answer.id, "revision": answer.revision, "late": answer.late}
-    return {**content, **feedback(project, json.loads(answer.payload), row)}
+    return {**content, **feedback(project, json.loads(answer.payload), row, json.loads(row.layout))}
 
 
-def feedback(project: Project, answer: Mapping[str, Any], row: Row[Any]) -> dict[str, Any]:
+def feedback(project: Project, answer: Mapping[str, Any], row: Row[Any], layout: Sequence[int]) -> dict[str, Any]:
     """Return what a training item teaches; nothing for other items."""
     if row.kind != "training":
         return {}
     expected = json.loads(row.expected or "{}")
     is_right = tasks.is_as_expected(project, answer, expected)
-    solution = {name: expected[name] for name in ("values", "labels") if name in expected}
+    solution = {name: expected[name] for name in ("values", "labels", "cannot_judge") if name in expected}
+    if "best" in expected:
+        systems = [output["system"] for output in arrange(row.outputs, layout)]
+        solution["choice"] = {"best": systems.index(expected["best"])}
     return {"feedback": {"right": is_right, "text": row.feedback or "", "expected": solution}}
 
 

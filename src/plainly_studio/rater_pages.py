@@ -4,17 +4,20 @@ import json
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any, Literal
 
 from msgspec import to_builtins
 from sqlalchemy import Connection, Row, delete, select, update
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from plainly_studio import assignments, people, schema, tasks
 from plainly_studio.context import COOKIES, HERE, Call, parse_integer, read_words, reply
+from plainly_studio.paragraphs import align_paragraphs
 from plainly_studio.store import InvalidField, Refusal, log_event
 
 _NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk sends while a worker only looks
@@ -123,12 +126,24 @@ async def claim(call: Call) -> Response:
         return claim, outcome, seconds
 
     claim, outcome, seconds = await studio.write(work)
-    content: dict[str, Any] = {"now": time.time(), "seconds": seconds, **asdict(claim)}
+    items = await _add_rows(call, claim.items)
+    content: dict[str, Any] = {"now": time.time(), "seconds": seconds, **asdict(claim), "items": items}
     if outcome is not None:
         content |= people.final_page(project, studio.secret, person, outcome)
     if claim.state == "finished" and outcome == "returned":
         content["state"] = "full"
     return reply(content)
+
+
+async def _add_rows(call: Call, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add aligned paragraphs to items that are documents."""
+    if call.studio.project.task != "rating" or not any("\n" in item["source"] for item in items):
+        return list(items)
+
+    def work() -> list[dict[str, Any]]:
+        return [{**item, "rows": align_paragraphs(item["source"], item["outputs"][0])} for item in items]
+
+    return await run_in_threadpool(work)
 
 
 def _read_have(call: Call) -> list[int]:
@@ -232,7 +247,7 @@ async def list_answers(call: Call) -> Response:
             for row in connection.execute(latest).all()
         ]
 
-    return reply({"items": await call.studio.read(work)})
+    return reply({"items": await _add_rows(call, await call.studio.read(work))})
 
 
 def _is_preview(call: Call) -> bool:
@@ -282,6 +297,7 @@ async def preview_claim(call: Call) -> Response:
         return items, people.seconds_per_item(connection, project)
 
     items, seconds = await call.studio.read(read)
+    items = await _add_rows(call, items)
     constant = {"revision": 0, "expires_at": 1e12, "draft": None}
     new = [{**item, **constant, "assignment": number} for number, item in enumerate(items, 1) if number > last]
     content = {"items": new, "state": "finished", "answered": 0, "total": max(len(items), last), "now": time.time()}
@@ -298,8 +314,10 @@ async def preview_answer(call: Call) -> Response:
     outputs = json.loads(row.outputs)
     texts = {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens}
     payload = tasks.check(project, call.data.get("payload"), texts, len(outputs))
+    if "best" in (choice := payload.get("choice", {})):
+        choice["best_system"] = outputs[choice["best"]]["system"]
     content: dict[str, Any] = {"assignment": number, "entry": 0, "revision": 1, "late": False}
-    return reply({**content, **assignments.feedback(project, payload, row)}, 201)
+    return reply({**content, **assignments.feedback(project, payload, row, range(len(outputs)))}, 201)
 
 
 async def preview_nothing(call: Call) -> Response:

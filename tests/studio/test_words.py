@@ -112,5 +112,25 @@ def test_conflicts_show_both_answers(make: Make, serve: Any, context: Any) -> No
             wait_until_saved(first, 1)
     notice = second.locator("#notice", has_text="answered elsewhere")
     notice.wait_for()
-    assert "grammaticality 4, meaning 5" in notice.inner_text()
-    assert "grammaticality 1, meaning 1" in notice.inner_text()
+    rows = [row.locator("th, td").all_inner_texts() for row in notice.locator("tbody tr").all()]
+    assert [row[1:] for row in rows[:2]] == [["4", "1 – not at all"], ["5 – completely", "1 – not at all"]]
+    assert rows[0][0] == "Is the version fluent and grammatical?"
+    assert "The committee subsequently reached decision" in notice.inner_text(), "the text that it is about"
+
+
+@pytest.mark.system
+def test_the_same_answer_from_two_tabs_is_no_conflict(make: Make, serve: Any, context: Any) -> None:
+    study = make(rating_project(), simple_items(3))
+    server = serve(study)
+    first = context.new_page()
+    join(first, server.url, study.link())
+    second = context.new_page()
+    second.goto(f"{server.url}/work")
+    for page in (first, second):
+        page.bring_to_front()
+        wait_for_item(page)
+        for key in ("4", "5", "2", "1", "Enter"):
+            page.keyboard.press(key)
+        wait_until_saved(page, 1)
+    assert second.locator("#notice").is_hidden()
+    assert len(study.query("SELECT id FROM entry")) == 1

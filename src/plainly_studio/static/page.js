@@ -29,8 +29,14 @@ export function button(text, action, kind = "") {
   return el("button", { type: "button", class: kind, onclick: action }, text);
 }
 
-export function passage(title, text, direction) {
-  return el("section", { class: "text" }, el("h2", {}, title), el("p", { dir: direction, class: "sentence" }, text));
+export function passage(title, text, direction, heading = "h2") {
+  return el("section", { class: "text" }, el(heading, {}, title), el("p", { dir: direction, class: "sentence" }, text));
+}
+
+// The class of a grid whose rows are all full: two or three columns on a wide screen, or one.
+export function columns(count, most = 3) {
+  const fits = [3, 2].find((number) => number <= most && count % number === 0);
+  return fits ? `by-${fits}` : "";
 }
 
 export function commentField(value) {

@@ -1,6 +1,6 @@
 // Rating: a row of buttons for each short scale, a slider for each long one. A digit answers the current scale and goes on
 // to the next, so that four scales and Enter are five keys; a minus before it makes it negative.
-import { el, passage, t } from "./page.js";
+import { columns, el, passage, t } from "./page.js";
 import { hint } from "./keys.js";
 
 const DIGITS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 0];
@@ -31,7 +31,13 @@ export const actions = (about) => {
   return [...digits, ...rest];
 };
 
-export const describe = (answer, about) => about.scales.map((scale) => `${scale.name} ${sign(answer.values?.[scale.name] ?? "–", scale)}`).join(", ");
+export const questions = (about) => about.scales.map((scale) => scale.question);
+
+export function describe({ values = {} }, about) {
+  const words = (scale, value) => (value === scale.minimum ? scale.low : value === scale.maximum ? scale.high : "");
+  const text = (scale, value) => (value === null ? t("cannot_answer") : [sign(value, scale), words(scale, value)].filter(Boolean).join(" – "));
+  return about.scales.filter((scale) => scale.name in values).map((scale) => [scale.question, text(scale, values[scale.name])]);
+}
 
 const sign = (point, scale) => (point > 0 && scale.minimum < 0 ? `+${point}` : String(point).replace("-", "−"));
 
@@ -150,17 +156,19 @@ export function mount(root, item, context) {
     return part;
   }
 
-  root.append(
-    el("div", { class: "pair" }, passage(t("original"), item.source, about.direction),
-      passage(t("version"), item.outputs[0], about.direction)),
-    el("div", { class: "scales" }, ...parts.map((part) => part.box)),
-  );
+  // A long text: its paragraphs beside those of the version, and the questions beside or below them, always in sight.
+  const side = item.rows ? el("div", { class: "side" }) : root;
+  if (item.rows) root.append(el("div", { class: "document" }, aligned(item.rows, about.direction), side));
+  else root.append(el("div", { class: "pair" }, passage(t("original"), item.source, about.direction), passage(t("version"), item.outputs[0], about.direction)));
+  const isNarrow = about.scales.some((scale) => scale.points.length > 7);
+  side.append(el("div", { class: `scales ${columns(parts.length, isNarrow ? 2 : 3)}` }, ...parts.map((part) => part.box)));
   const earlier = (item.answer ?? item.draft)?.values ?? {};
   about.scales.forEach((scale, at) => scale.name in earlier && ((values[scale.name] = earlier[scale.name]), parts[at].show(earlier[scale.name])));
   const missing = () => about.scales.findIndex((scale) => values[scale.name] === undefined);
   go(Math.max(0, missing()));
 
   return {
+    side,
     payload: () => ({ values: { ...values } }),
     entered: () => Object.values(values).some((value) => value !== undefined),
     problem() {
@@ -196,4 +204,12 @@ export function mount(root, item, context) {
       return false;
     },
   };
+}
+
+function aligned(rows, direction) {
+  const cell = (texts, title) => el("td", { "data-title": texts.length ? title : null }, ...texts.map((text) => el("p", { dir: direction, class: "sentence" }, text)));
+  const titles = [t("original"), t("version")];
+  return el("table", { class: "aligned" },
+    el("thead", {}, el("tr", {}, ...titles.map((title) => el("th", { scope: "col" }, title)))),
+    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((texts, at) => cell(texts, titles[at]))))));
 }

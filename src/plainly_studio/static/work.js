@@ -1,6 +1,6 @@
 // The work page: one item after another, each answer into the queue before the next item is shown. A key or a click acts
 // only on an item that has been on the screen for a moment, so that no item is answered unseen.
-import { conflict } from "./conflict.js";
+import { compare, texts } from "./answers.js";
 import { Keys, hint } from "./keys.js";
 import { button, commentField, el, minutes, t } from "./page.js";
 import { leaveDialog, showEnd } from "./ending.js";
@@ -27,6 +27,7 @@ const place = document.getElementById("task");
 const notice = document.getElementById("notice");
 const saved = document.getElementById("saved");
 const progress = document.getElementById("progress");
+const bar = document.getElementById("bar");
 const announce = document.getElementById("announce");
 
 let ahead = []; // items that are ours and not yet shown
@@ -56,6 +57,9 @@ function showSaved() {
   const calm = told.answered ? t("all_saved", { count: told.answered }) : t("ready");
   saved.textContent = count ? (waits ? t(waits, { some }) : t("saving", { count })) : calm;
   saved.dataset.state = count ? (waits ? "waiting" : "sending") : "saved";
+  bar.hidden = !told.total;
+  bar.max = told.total || 1;
+  bar.value = told.answered;
   progress.textContent = [told.total ? t("progress_of", told) : t("progress", told), timeLeft()].filter(Boolean).join(" · ");
 }
 
@@ -84,12 +88,13 @@ function show(item, { quietly = false } = {}) {
   shown = mine;
   mine.timing.see(!document.hidden);
   mine.view = task.mount(form, item, { about, keys, changed: keepDraft, submit });
+  const side = mine.view.side ?? form;
   if (about.comments) {
     mine.comment = commentField((item.draft ?? item.answer)?.comment);
     mine.comment.field.addEventListener("input", keepDraft);
-    form.append(mine.comment.box);
+    side.append(mine.comment.box);
   }
-  form.append(el("div", { class: "row actions" },
+  side.append(el("div", { class: "row actions" },
     el("button", { type: "button", class: "primary", id: "submit", onclick: () => settled() && submit() }, `${t("submit")} `, hint(keys.key("submit"))),
     about.cannotJudge ? el("button", { type: "button", id: "cannot", onclick: () => settled() && cannot() }, `${t("cannot")} `, hint(keys.key("cannot"))) : null,
     el("button", { type: "button", id: "back", class: "quiet", onclick: () => settled() && back() }, `${t("back")} `, hint(keys.key("back"))),
@@ -163,22 +168,22 @@ function send(payload) {
     queue.addEventListener("stored", function once({ detail }) {
       if (detail.entry.key !== entry.key) return;
       queue.removeEventListener("stored", once);
-      feedback(detail.body.feedback);
+      feedback(item, payload, detail.body.feedback);
     });
   } else next();
   showSaved();
 }
 
-function feedback(judged) {
-  const expected = Object.entries(judged?.expected?.values ?? {}).map(([name, value]) => `${name}: ${value}`);
-  const lines = [...expected, ...(judged?.expected?.labels ?? [])].join(", ");
+function feedback(item, payload, judged) {
   const go = button(t("go_on"), next, "primary");
   place.replaceChildren(el("section", { class: "card", id: "feedback" },
     el("h2", {}, judged?.right ? t("as_expected") : t("not_as_expected")),
-    judged?.text ? el("p", {}, judged.text) : null,
-    lines ? el("p", {}, t("expected", { what: lines })) : null,
+    judged?.text ? el("p", { class: "why" }, judged.text) : null,
+    compare(task, about, [[t("own_answer"), payload], [t("expected"), judged?.expected]]),
+    texts(item, about),
     el("p", {}, go)));
-  go.focus();
+  scrollTo(0, 0);
+  go.focus({ preventScroll: true });
 }
 
 async function back() {
@@ -251,7 +256,10 @@ async function ask() {
 function finish(body) {
   shown = null;
   tell("");
-  if (body.state !== "waiting") progress.textContent = "";
+  if (body.state !== "waiting") {
+    progress.textContent = "";
+    bar.hidden = true;
+  }
   showEnd(place, body, { leave: () => leaving.open() });
 }
 
@@ -277,7 +285,7 @@ function warn(text) {
 function refused({ entry, body }) {
   const forget = () => (queue.forget(entry), tell(""));
   if (body.error === "stale") {
-    tell(t("stale"), "problem", conflict(task, about, body.current, entry.payload),
+    tell(t("stale"), "problem", compare(task, about, [[t("answer_saved"), body.current], [t("answer_yours"), entry.payload]]), texts(body.item, about),
       button(t("keep_saved"), forget),
       button(t("replace_saved"), () => {
         queue.forget(entry);
@@ -345,6 +353,10 @@ queue.addEventListener("change", showSaved);
 queue.addEventListener("refused", (event) => refused(event.detail));
 queue.addEventListener("stored", ({ detail }) => {
   told.answered = Math.max(told.answered, detail.answered);
+  // The same answer may have come from another tab before, as a later revision than this page knows.
+  for (const item of [...past, ...later, ...(shown ? [shown.item] : [])]) {
+    if (item.assignment === detail.entry.assignment) item.revision = Math.max(item.revision, detail.body.revision);
+  }
   showSaved();
   if (!shown) fill();
 });
