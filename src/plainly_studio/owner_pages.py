@@ -32,6 +32,8 @@ from plainly_studio.project import Project, parse_project, read_project
 from plainly_studio.store import InvalidField, Refusal, log_event, read_fact, store_fact
 
 _WATCH_SECONDS = 30.0
+_PEOPLE_FILTERS = ("search", "outcome", "state")
+_NO_OUTCOME = "none yet"
 _DISAGREEMENT_FILTERS = ("show", "question", "rater", "search")
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
@@ -226,8 +228,54 @@ async def people_page(call: Call, link: str = "") -> Response:
     rows = await studio.read(lambda connection: connection.execute(statement.order_by(invitation.c.id)).all())
     raters = await studio.read(partial(people.list_raters, project=studio.project, secret=studio.secret))
     ids = [name for name in studio.project.crowd.parameters if any(row[name] for row in raters)]
-    lists = {"invitations": rows, "raters": raters, "ids": ids, "lists": people.LISTS}
-    return call.page("people.html", here="people", link=link, day=format_time, **lists)
+    choices = {
+        "outcome": sorted({row["outcome"] or _NO_OUTCOME for row in raters}),
+        "state": sorted({"excluded" if row["excluded"] else row["state"] for row in raters}),
+    }
+    filters = _read_filters(call, _PEOPLE_FILTERS)
+    page = _paginate(call, [row for row in raters if _is_listed(row, ids, **filters)], filters, size=100)
+    lists = {"invitations": rows, "raters": page["rows"], "ids": ids, "lists": people.LISTS, "pager": page["pager"]}
+    return call.page(
+        "people.html", here="people", link=link, day=format_time, filters=filters, choices=choices, **lists
+    )
+
+
+def _is_listed(row: Mapping[str, Any], ids: Sequence[str], *, search: str, outcome: str, state: str) -> bool:
+    """Return whether a rater passes the filters of the people page."""
+    texts = [row["rater"], row["excluded"], row["code"], *(str(row[name]) for name in ids)]
+    return (
+        any(search.casefold() in text.casefold() for text in texts)
+        and outcome in ("", row["outcome"] or _NO_OUTCOME)
+        and state in ("", "excluded" if row["excluded"] else row["state"])
+    )
+
+
+async def answers_page(call: Call) -> Response:
+    """Show the current answers, of everyone or of one rater, without the names of systems."""
+    filters = _read_filters(call, ("rater", "kind", "search"))
+
+    def work(ledger: Ledger, project: Project) -> dict[str, Any]:
+        answers = ledger.answers(None, include_excluded=True)[::-1]
+        kinds = sorted({ledger.items[answer.item].kind for answer in answers})
+        rows = [
+            {"answer": answer, "item": unit}
+            for answer in answers
+            if filters["rater"] in ("", answer.rater)
+            and (unit := ledger.items[answer.item])
+            and filters["kind"] in ("", unit.kind)
+            and any(
+                filters["search"].casefold() in text.casefold()
+                for text in (unit.source, answer.payload.get("comment", ""), *(text for _, text in unit.outputs))
+            )
+        ]
+        page = _paginate(call, rows, filters, size=50)
+        for row in page["rows"]:
+            row["versions"] = _hide_systems(project, row["item"])
+        raters = sorted({answer.rater for answer in answers})
+        return {**page, "raters": raters, "kinds": kinds, "excluded": ledger.excluded}
+
+    values = await call.studio.compute(work)
+    return call.page("answers.html", here="answers", day=format_time, filters=filters, **values)
 
 
 async def invite(call: Call) -> Response:
@@ -264,12 +312,35 @@ _RATER_ACTIONS: Mapping[str, Callable[..., object]] = {
 async def change_rater(call: Call) -> Response:
     """End a person's access, stop or resume counting their answers, or delete both, as the path says."""
     action = call.request.scope["path"].rpartition("/")[2]
-    options: dict[str, Any] = {"pseudonym": call.text("rater", longest=64), "by": call.person.pseudonym}
-    if action == "exclude":
-        options |= {"why": call.text("why", "", longest=200), "replace": call.data.get("replace") == "yes"}
+    options = {"pseudonym": call.text("rater", longest=64), **_action_options(call, action)}
     if action == "erase" and call.data.get("sure") != "yes":
         raise Refusal(422, "sure", "Deleting cannot be undone. Go back and tick the box beside the button.")
     return await call.change(partial(_RATER_ACTIONS[action], **options), "/owner/people")
+
+
+def _action_options(call: Call, action: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"by": call.person.pseudonym}
+    if action == "exclude":
+        options |= {"why": call.text("why", "", longest=200), "replace": call.data.get("replace") == "yes"}
+    return options
+
+
+async def change_selected_raters(call: Call) -> Response:
+    """Do the same with all people whose boxes are ticked."""
+    action = call.text("action", "", longest=20)
+    if action not in _RATER_ACTIONS or action == "erase":
+        raise Refusal(422, "invalid", "Choose what to do with the selected people.")
+    names = [name.removeprefix("rater.") for name in call.data if name.startswith("rater.")]
+    if not names:
+        raise Refusal(422, "invalid", "No one is selected. Go back and tick the boxes beside the names.")
+    options = _action_options(call, action)
+
+    def work(connection: Connection) -> None:
+        for name in names:
+            _RATER_ACTIONS[action](connection, name, **options)
+
+    filters = {name: text for name, text in _read_filters(call, _PEOPLE_FILTERS).items() if text}
+    return await call.change(work, f"/owner/people?{urlencode(filters)}")
 
 
 # Name → label in the form; a dot separates a section and its key.

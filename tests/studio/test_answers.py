@@ -38,7 +38,7 @@ def test_a_stale_revision_is_refused_with_the_current_answer(make: Make, databas
     assert (stale.json()["error"], stale.json()["revision"]) == ("stale", 1)
     assert stale.json()["current"] == json.loads(json.dumps(four(2)))
     assert stale.json()["item"]["source"] == item["source"]
-    assert one.answer(item, four(2)).json()["revision"] == 1, "the same answer again is no conflict"
+    assert one.answer(item, four(2)).json()["revision"] == 1, "the same answer again does not conflict"
     assert one.answer({**item, "revision": 1}, four(5)).json()["revision"] == 2
     rows = study.query("SELECT revision, payload FROM entry ORDER BY id")
     assert [row.revision for row in rows] == [1, 2]

@@ -154,6 +154,74 @@ def test_the_figures_count_what_sql_counts_and_flag_the_outlier(make: Make) -> N
     assert [row["answer"]["values"]["grammaticality"] for row in decisions] == [3]
 
 
+def test_people_are_filtered_and_changed_together_and_lead_to_their_answers(make: Make) -> None:
+    from studio.test_security import ORIGIN, owner
+
+    study, outlier = rate_with_outlier(make)
+    manager = owner(study)
+
+    def read(path: str) -> tuple[list[str], str]:
+        page = manager.client.get(path).text
+        return re.findall(r'<tr id="([^"]*)"', page), page
+
+    names, page = read("/owner/people")
+    assert len(names) == 6
+    assert f"/owner/answers?rater={outlier}" in page
+    answers = manager.client.get(f"/owner/answers?rater={outlier}").text
+    assert answers.count("<summary>") == 12
+    assert "secret-system" not in answers
+    assert manager.client.get("/owner/answers").text.count("<summary>") == 50, "one page of them"
+    assert manager.client.get("/owner/answers?page=2").text.count("<summary>") == 22
+    assert manager.client.get("/owner/answers?search=choice+7.").text.count("<summary>") == 6
+    assert read(f"/owner/people?search={outlier[2:].upper()}")[0] == [outlier]
+    form = {"page_token": manager.token, "action": "exclude", "why": "too fast", "state": "active"}
+
+    def apply(**more: str) -> Any:
+        return manager.client.post("/owner/bulk", data={**form, **more}, headers={"origin": ORIGIN})
+
+    assert apply().status_code == 422, "no one is selected"
+    selected = {f"rater.{name}": "yes" for name in names[:2]}
+    assert apply(**selected, action="erase").status_code == 422, "people are deleted one by one"
+    assert apply(**selected, **{"rater.r-none": "yes"}).status_code == 404
+    assert len(read("/owner/people?state=excluded")[0]) == 0, "all of it or nothing"
+    response = apply(**selected)
+    assert (response.status_code, response.headers["location"]) == (303, "/owner/people?state=active")
+    assert read("/owner/people?state=excluded")[0] == names[:2]
+    assert read("/owner/people?state=active")[0] == names[2:]
+    assert read("/owner/people?search=too+fast")[0] == names[:2]
+    assert apply(**selected, action="restore").status_code == 303
+    assert read("/owner/people?state=excluded")[0] == []
+
+
+@pytest.mark.system
+def test_people_and_live_pages_on_a_phone(make: Make, serve: Any, context: Any) -> None:
+    study, outlier = rate_with_outlier(make)
+    server = serve(study)
+    page = context.new_page()
+    page.set_viewport_size({"width": 390, "height": 800})
+    join(page, server.url, study.owner_token)
+    page.locator("#live[data-ready]").wait_for()
+
+    def fits() -> bool:
+        return bool(page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")) and not page.evaluate(
+            "[...document.querySelectorAll('.scroll')].some(part => part.scrollWidth > part.clientWidth)"
+        )
+
+    assert fits()
+    page.get_by_role("link", name=f"12 answers of {outlier}").click()
+    page.locator("h1", has_text="Answers").wait_for()
+    assert fits()
+    assert page.locator("tbody tr").count() == 12
+    page.goto(f"{server.url}/owner/people")
+    assert fits()
+    page.get_by_label("Select all in this list").check()
+    page.get_by_label(f"Select {outlier}").uncheck()
+    page.get_by_label("With the selected").select_option("exclude")
+    page.get_by_role("button", name="Apply").click()
+    page.locator("select[name=state]", has_text="excluded").wait_for()
+    assert page.locator("tr", has_text="excluded").count() == 5
+
+
 def test_disagreements_are_blind_filtered_and_paged_and_decisions_are_kept(make: Make) -> None:
     from studio.test_security import ORIGIN, owner
 
