@@ -403,7 +403,7 @@ def _measure_time(connection: Connection, row: Row[Any], now: float, waited: flo
         first = select(entry.c.seconds).where(entry.c.assignment_id == row.id, entry.c.revision == 1)
         seconds: float | None = connection.execute(first).scalar()
         return seconds
-    start = row.shown_at if row.shown_at is not None else row.leased_at + waited
+    start: float = row.shown_at if row.shown_at is not None else row.leased_at + waited
     return max(0.0, now - start - hidden)
 
 
