@@ -53,7 +53,8 @@ class Status(Result):
 
     def tables(self) -> list[Table]:
         figures = self.figures
-        caption = f"{figures['answers']} of {figures['wanted']} answers by {len(figures['raters'])} raters"
+        wanted, raters = formatting.count_noun(figures["wanted"], "answer"), len(figures["raters"])
+        caption = f"{figures['answers']} of {wanted} by {formatting.count_noun(raters, 'rater')}"
         rows = [
             (row["name"], *(formatting.number(row[name], 3) for name in ("alpha", "low", "high")), str(row["compared"]))
             for row in figures["agreement"]

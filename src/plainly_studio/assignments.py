@@ -559,13 +559,15 @@ def submit(
     key: str,
     revision: int,
     payload: object,
-    seconds: float | None,
+    waited: float = 0.0,
+    hidden: float = 0.0,
     counts: bool = True,
 ) -> dict[str, Any]:
     """Store an answer and report which revision it became; ``counts`` is false for excluded people.
 
     The client made ``key`` for this answer: the same key again gets the same response, and with another payload a
-    refusal. ``revision`` is the one that the client's page was based on.
+    refusal. ``revision`` is the one that the client's page was based on. For ``waited`` and ``hidden`` see
+    ``_measure_time``.
     """
     row = own_assignment(connection, rater_id, assignment_id)
     digest = fingerprint(assignment_id, revision, payload)
@@ -574,21 +576,26 @@ def submit(
         if earlier.digest != digest:
             raise Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
         return _acknowledge(project, row, earlier)
-    if revision != row.revision:
-        current = select(entry.c.payload).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
-        message = "This item was answered elsewhere after this page was loaded. That answer was kept, yours was not."
-        latest = without_systems(connection.execute(current).scalar())
-        raise Refusal(409, "stale", message, revision=row.revision, current=latest)
-    outputs = arrange(row.outputs, json.loads(row.layout))
+    layout = json.loads(row.layout)
+    outputs = arrange(row.outputs, layout)
     texts = {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens}
     answer = tasks.check(project, payload, texts, len(outputs))
     if choice := answer.get("choice"):  # The positions are this rater's own; store the systems behind them.
         systems = [output["system"] for output in outputs]
         ends = {f"{end}_system": systems[choice[end]] for end in ("best", "worst") if end in choice}
         choice.update({"shown": systems, **ends})
+    if revision != row.revision:
+        statement = select(entry).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
+        current = connection.execute(statement).first()
+        if current is not None and json.loads(current.payload) == answer:
+            return _acknowledge(project, row, current)
+        message = "This item was answered elsewhere after this page was loaded. That answer was kept, yours was not."
+        latest, page = without_systems(current.payload if current else None), page_item(project, row, layout)
+        raise Refusal(409, "stale", message, revision=row.revision, current=latest, item=page)
     if row.revision >= MOST_REVISIONS:
         raise Refusal(409, "revisions", f"An answer can be changed {MOST_REVISIONS} times. The last one stays.")
     now, limit = time.time(), project.quality.time_limit_seconds
+    seconds = _measure_time(connection, row, now, waited, hidden)
     values = {
         "assignment_id": row.id,
         "item_id": row.item_id,
@@ -623,6 +630,27 @@ def _can_be_replaced(connection: Connection, project: Project, row: Row[Any]) ->
     return others < project.assignment.replacements
 
 
+def mark_shown(connection: Connection, rater_id: int, assignment_id: int, now: float) -> None:
+    """Store when an item first stood on the rater's screen; showing it again changes nothing."""
+    is_new = (assignment.c.shown_at.is_(None)) & (assignment.c.revision == 0)
+    own = update(assignment).where(assignment.c.id == assignment_id, assignment.c.rater_id == rater_id, is_new)
+    connection.execute(own.values(shown_at=now))
+
+
+def _measure_time(connection: Connection, row: Row[Any], now: float, waited: float, hidden: float) -> float | None:
+    """Return the seconds from showing an item to its first answer; an edit keeps the time of that answer.
+
+    The browser reports how long the item was ``hidden`` after it was shown, and how long it ``waited`` before, which
+    counts only if no message came when it was shown. Neither can make the time negative or longer than the lease.
+    """
+    if row.revision:
+        first = select(entry.c.seconds).where(entry.c.assignment_id == row.id, entry.c.revision == 1)
+        seconds: float | None = connection.execute(first).scalar()
+        return seconds
+    start: float = row.shown_at if row.shown_at is not None else row.leased_at + waited
+    return max(0.0, now - start - hidden)
+
+
 def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
     """Return a hash of what makes two requests the same request."""
     content = json.dumps([assignment_id, revision, payload], sort_keys=True, ensure_ascii=True)
@@ -632,16 +660,19 @@ def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
 def _acknowledge(project: Project, row: Row[Any], answer: Row[Any]) -> dict[str, Any]:
     """Return the response to an answer, the same for the first time and for every repetition."""
     content = {"assignment": row.id, "entry": answer.id, "revision": answer.revision, "late": answer.late}
-    return {**content, **feedback(project, json.loads(answer.payload), row)}
+    return {**content, **feedback(project, json.loads(answer.payload), row, json.loads(row.layout))}
 
 
-def feedback(project: Project, answer: Mapping[str, Any], row: Row[Any]) -> dict[str, Any]:
+def feedback(project: Project, answer: Mapping[str, Any], row: Row[Any], layout: Sequence[int]) -> dict[str, Any]:
     """Return what a training item teaches; nothing for other items."""
     if row.kind != "training":
         return {}
     expected = json.loads(row.expected or "{}")
     is_right = tasks.is_as_expected(project, answer, expected)
-    solution = {name: expected[name] for name in ("values", "labels") if name in expected}
+    solution = {name: expected[name] for name in ("values", "labels", "cannot_judge") if name in expected}
+    if "best" in expected:
+        systems = [output["system"] for output in arrange(row.outputs, layout)]
+        solution["choice"] = {"best": systems.index(expected["best"])}
     return {"feedback": {"right": is_right, "text": row.feedback or "", "expected": solution}}
 
 

@@ -75,7 +75,11 @@ class Address:
             parts = urlsplit(self.public_url)
             return f"{parts.scheme}://{parts.netloc}"
         host = request.headers.get("host", "")
-        return f"http://{host}" if urlsplit(f"//{host}").hostname in self.hosts else None
+        try:
+            name = urlsplit(f"//{host}").hostname
+        except ValueError:
+            raise Refusal(400, "host", "The Host header of this request is not a host name.") from None
+        return f"http://{host}" if name in self.hosts else None
 
 
 @dataclass
@@ -140,10 +144,12 @@ class Studio:
 
     def page(self, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page from its template."""
-        words = read_words(self.project.language)["pages"]
+        language = self.project.language
+        words = read_words(language)["pages"]
 
         def translate(name: str, **gaps: object) -> str:
-            return words[name].format(**gaps)
+            is_one = gaps.get("count") == 1 or (gaps.get("count") == 0 and language.startswith("fr"))
+            return ((is_one and words.get(f"{name}_one")) or words[name]).format(**gaps)
 
         common = {"base": self.address.base, "project": self.project, "t": translate}
         text = _TEMPLATES.get_template(name).render(**common, **values)

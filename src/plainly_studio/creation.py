@@ -23,6 +23,7 @@ from sqlalchemy import Connection, insert, select, text
 from plainly import data, io
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
+from plainly.core.formatting import count_noun
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.io.files import read_lines
@@ -71,7 +72,8 @@ class NewProject(Result):
         sentences = [
             "This is your owner link. It is shown only now, and works until you revoke it.",
             *([f"Wrote {self.file}."] if self.wrote_file else []),
-            f"{self.project}: {self.items} items, {self.raters} raters, {self.answers} answers.",
+            f"{self.project}: {count_noun(self.items, 'item')}, {count_noun(self.raters, 'rater')}, "
+            f"{count_noun(self.answers, 'answer')}.",
             *([self.remark] if self.remark else []),
             f"The database is {self.database}. Next: plainly studio serve {self.file}{self._port()}",
         ]

@@ -10,7 +10,7 @@ one for anybody. This error is divided between the four kinds of reasons, the qu
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -368,23 +368,42 @@ def precision(columns: Sequence[Column], project: Project, ledger: Ledger, pace:
             }
 
 
-def disagreements(ledger: Ledger, project: Project, *, most: int = 50) -> list[Record]:
-    """Return the items on which raters differ most, the widest spread first."""
+def disagreements(
+    ledger: Ledger,
+    project: Project,
+    *,
+    question: str = "",
+    rater: str = "",
+    search: str = "",
+    settled: Collection[int] = (),
+) -> list[Record]:
+    """Return the items on which raters differ, the widest spread first, and those that are settled.
+
+    The filters name a scale on which they differ, a rater who has answered, and a part of the texts.
+    """
     by_item: dict[int, list[StudyAnswer]] = defaultdict(list)
     for answer in ledger.answers():
         if not answer.cannot_judge:
             by_item[answer.item].append(answer)
-    spreads = {item: _spread(project, answers) for item, answers in by_item.items() if len(answers) > 1}
-    widest = sorted((item for item, spread in spreads.items() if spread > 0), key=lambda item: (-spreads[item], item))
-    return [{"item": ledger.items[item], "spread": spreads[item], "answers": by_item[item]} for item in widest[:most]]
+    rows = []
+    for item in {*by_item, *settled}:
+        unit, answers = ledger.items[item], by_item[item]
+        spread = _spread(project, answers, question) if len(answers) > 1 else 0.0
+        texts = [unit.source, *(text for _, text in unit.outputs)]
+        is_wanted = (spread > 0 or (item in settled and not question)) and (
+            not rater or any(answer.rater == rater for answer in answers)
+        )
+        if is_wanted and any(search.casefold() in text.casefold() for text in texts):
+            rows.append({"item": unit, "spread": spread, "answers": answers})
+    return sorted(rows, key=lambda row: (-row["spread"], row["item"].id))
 
 
-def _spread(project: Project, answers: Sequence[StudyAnswer]) -> float:
+def _spread(project: Project, answers: Sequence[StudyAnswer], question: str = "") -> float:
     if project.task == "rating":
         widths = []
         for scale in project.scales:
             values = [value for answer in answers if (value := answer.values.get(scale.name)) is not None]
-            if len(values) > 1:
+            if len(values) > 1 and question in ("", scale.name):
                 widths.append((max(values) - min(values)) / (scale.maximum - scale.minimum))
         return max(widths, default=0.0)
     if project.task == "operations":

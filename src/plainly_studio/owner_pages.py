@@ -8,13 +8,17 @@ import asyncio
 import io
 import json
 import logging
+import random
+import re
 import tempfile
 import time
+import unicodedata
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
+from urllib.parse import quote, urlencode
 
 from msgspec import to_builtins
 from sqlalchemy import Connection, func, insert, select
@@ -22,15 +26,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from plainly.core.errors import BadInput, MissingExtra
-from plainly.core.result import Record
 from plainly_studio import assignments, exports, live, people, schema, tasks
 from plainly_studio.context import Call, Studio, format_time, reply
-from plainly_studio.exports import Ledger
+from plainly_studio.exports import Ledger, Unit
 from plainly_studio.project import Project, parse_project, read_project
 from plainly_studio.store import InvalidField, Refusal, log_event, read_fact, store_fact
 
 _WATCH_SECONDS = 30.0
 log = logging.getLogger("plainly_studio")
+_PEOPLE_FILTERS = ("search", "outcome", "state")
+_NO_OUTCOME = "none yet"
+_DISAGREEMENT_FILTERS = ("show", "question", "rater", "search")
 _MEDIA = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/jsonl",
@@ -63,14 +69,46 @@ async def stop(call: Call) -> Response:
 
 
 async def disagreements_page(call: Call) -> Response:
-    """Show the items on which raters differ most, with a form to settle each; settled items are apart."""
+    """Show the items on which raters differ most, with a form to settle each; no system is named."""
+    filters = _read_filters(call, _DISAGREEMENT_FILTERS)
+    show = filters.pop("show") or "open"
 
-    def work(ledger: Ledger, project: Project) -> tuple[list[Record], dict[int, dict[str, Any]]]:
+    def work(ledger: Ledger, project: Project) -> dict[str, Any]:
         decisions = {unit.id: payload for unit, payload, _ in ledger.adjudications()}
-        return live.disagreements(ledger, project, most=50 + len(decisions)), decisions
+        rows = live.disagreements(ledger, project, settled=decisions, **filters)
+        parts = {"open": [row for row in rows if row["item"].id not in decisions], "all": rows}
+        parts["settled"] = [row for row in rows if row["item"].id in decisions]
+        counts = {name: len(part) for name, part in parts.items()}
+        page = _paginate(call, parts.get(show, rows), {"show": show, **filters})
+        for row in page["rows"]:
+            row["versions"] = _hide_systems(project, row["item"])
+        raters = sorted({answer.rater for answer in ledger.answers()})
+        return {**page, "counts": counts, "settled": decisions, "raters": raters}
 
-    rows, decisions = await call.studio.compute(work)
-    return call.page("disagreements.html", rows=rows, settled=decisions, here="disagreements")
+    values = await call.studio.compute(work)
+    return call.page("disagreements.html", here="disagreements", show=show, filters=filters, **values)
+
+
+def _hide_systems(project: Project, unit: Unit) -> dict[str, tuple[str, str]]:
+    """Return an item's outputs by system, each with a letter, in an order that does not reveal the systems."""
+    outputs = list(unit.outputs)
+    random.Random(f"{project.seed}:{unit.id}").shuffle(outputs)
+    return {system: (letter, text) for letter, (system, text) in zip("ABCDEFGH", outputs, strict=False)}
+
+
+def _read_filters(call: Call, names: Sequence[str]) -> dict[str, str]:
+    """Return the filters of a list, empty where there is none."""
+    return {name: call.text(name, "", longest=200).strip() for name in names}
+
+
+def _paginate(call: Call, rows: Sequence[Any], filters: Mapping[str, str], *, size: int = 10) -> dict[str, Any]:
+    """Return the rows of one page of a list, its number, and the addresses of the pages before and after it."""
+    pages = max(1, -(-len(rows) // size))
+    page = min(max(1, call.integer("page", 1)), pages)
+    query = {name: text for name, text in filters.items() if text}
+    before, after = (f"?{urlencode({**query, 'page': page + step})}" for step in (-1, 1))
+    links = {"before": before if page > 1 else "", "after": after if page < pages else ""}
+    return {"rows": rows[(page - 1) * size : page * size], "pager": {"page": page, "pages": pages, **links}}
 
 
 async def adjudicate(call: Call) -> Response:
@@ -87,7 +125,9 @@ async def adjudicate(call: Call) -> Response:
         connection.execute(insert(schema.adjudication).values(**values, created_at=time.time()))
         call.log(connection, "adjudicate", item=number)
 
-    return await call.change(work, "/owner/disagreements")
+    filters = {name: text for name, text in _read_filters(call, _DISAGREEMENT_FILTERS).items() if text}
+    query = urlencode({**filters, "page": call.integer("page", 1)})
+    return await call.change(work, f"/owner/disagreements?{query}")
 
 
 def _read_decision(call: Call, ledger: Ledger, project: Project, number: int) -> dict[str, Any]:
@@ -101,11 +141,12 @@ def _read_decision(call: Call, ledger: Ledger, project: Project, number: int) ->
         except ValueError:
             raise Refusal(422, "invalid", "Values must be numbers.") from None
     if project.task == "ranking":
-        systems = [system for system, _ in ledger.items[number].outputs]
-        choice = {f"{end}_system": call.text(end, "") for end in ("best", "worst") if call.data.get(end)}
-        if not set(choice.values()) <= set(systems) or len(set(choice.values())) < len(choice):
+        systems = {letter: system for system, (letter, _) in _hide_systems(project, ledger.items[number]).items()}
+        letters = {end: call.text(end, "") for end in ("best", "worst") if call.data.get(end)}
+        if not set(letters.values()) <= set(systems) or len(set(letters.values())) < len(letters):
             raise Refusal(422, "invalid", "Choose versions that were shown, two different ones.")
-        return {"choice": {"shown": systems, **(choice if "best_system" in choice else {"tie": True})}}
+        choice: dict[str, Any] = {f"{end}_system": systems[letter] for end, letter in letters.items()}
+        return {"choice": {"shown": [*systems.values()], **(choice if "best" in letters else {"tie": True})}}
     rater = call.text("marks", "", longest=64)
     marks = {answer.rater: answer.payload.get("groups", []) for answer in ledger.answers() if answer.item == number}
     if rater and rater not in marks:
@@ -129,12 +170,12 @@ async def export(call: Call) -> Response:
     await studio.write(lambda connection: call.log(connection, "export", format=name))
     if name in people.LISTS:
         write_list = partial(people.write_list, project=studio.project, secret=studio.secret, name=name)
-        return _attach(await studio.read(write_list), name, "csv")
+        return _attach(call, await studio.read(write_list), f"-{name}", "csv")
     try:
         content = await studio.compute(lambda ledger, project: exports.write(ledger, project, name))
     except MissingExtra as error:
         raise Refusal(501, "extra", str(error)) from None
-    return _attach(content, "zip" if name == "aln" else name, name)
+    return _attach(call, content, {"aln": ".zip", "entries.jsonl": "-entries.jsonl"}.get(name, f".{name}"), name)
 
 
 async def backup(call: Call) -> Response:
@@ -153,11 +194,15 @@ async def backup(call: Call) -> Response:
             archive.writestr("studio.secret", call.studio.secret.text)
         return sink.getvalue()
 
-    return _attach(await run_in_threadpool(copy), "zip", "aln")
+    return _attach(call, await run_in_threadpool(copy), "-backup.zip", "aln")
 
 
-def _attach(content: bytes, ending: str, form: str) -> Response:
-    headers = {"content-disposition": f'attachment; filename="studio.{ending}"'}
+def _attach(call: Call, content: bytes, ending: str, form: str) -> Response:
+    """Return a file whose name begins with the study's name."""
+    words = re.findall(r"[\w.]+", call.studio.project.name)
+    name = f"{'-'.join(words).strip('.')[:80] or 'studio'}{ending}"
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    headers = {"content-disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"}
     return Response(content, media_type=_MEDIA[form], headers=headers)
 
 
@@ -196,8 +241,53 @@ async def people_page(call: Call, link: str = "") -> Response:
     raters = await studio.read(partial(people.list_raters, project=studio.project, secret=studio.secret))
     ids = [name for name in studio.project.crowd.parameters if any(row[name] for row in raters)]
     codes = {row["rater"]: people.return_code(studio.secret, row["rater"]) for row in raters}
-    lists = {"invitations": rows, "raters": raters, "codes": codes, "ids": ids, "lists": people.LISTS}
-    return call.page("people.html", here="people", link=link, day=format_time, **lists)
+    choices = {
+        "outcome": sorted({row["outcome"] or _NO_OUTCOME for row in raters}),
+        "state": sorted({"excluded" if row["excluded"] else row["state"] for row in raters}),
+    }
+    filters = _read_filters(call, _PEOPLE_FILTERS)
+    page = _paginate(call, [row for row in raters if _is_listed(row, ids, **filters)], filters, size=100)
+    lists = {"invitations": rows, "raters": page["rows"], "codes": codes, "ids": ids, "lists": people.LISTS}
+    options = {"filters": filters, "choices": choices, "pager": page["pager"]}
+    return call.page("people.html", here="people", link=link, day=format_time, **lists, **options)
+
+
+def _is_listed(row: Mapping[str, Any], ids: Sequence[str], *, search: str, outcome: str, state: str) -> bool:
+    """Return whether a rater passes the filters of the people page."""
+    texts = [row["rater"], row["excluded"], row["code"], *(str(row[name]) for name in ids)]
+    return (
+        any(search.casefold() in text.casefold() for text in texts)
+        and outcome in ("", row["outcome"] or _NO_OUTCOME)
+        and state in ("", "excluded" if row["excluded"] else row["state"])
+    )
+
+
+async def answers_page(call: Call) -> Response:
+    """Show the current answers, of everyone or of one rater, without the names of systems."""
+    filters = _read_filters(call, ("rater", "kind", "search"))
+
+    def work(ledger: Ledger, project: Project) -> dict[str, Any]:
+        answers = ledger.answers(None, include_excluded=True)[::-1]
+        kinds = sorted({ledger.items[answer.item].kind for answer in answers})
+        rows = [
+            {"answer": answer, "item": unit}
+            for answer in answers
+            if filters["rater"] in ("", answer.rater)
+            and (unit := ledger.items[answer.item])
+            and filters["kind"] in ("", unit.kind)
+            and any(
+                filters["search"].casefold() in text.casefold()
+                for text in (unit.source, answer.payload.get("comment", ""), *(text for _, text in unit.outputs))
+            )
+        ]
+        page = _paginate(call, rows, filters, size=50)
+        for row in page["rows"]:
+            row["versions"] = _hide_systems(project, row["item"])
+        raters = sorted({answer.rater for answer in answers})
+        return {**page, "raters": raters, "kinds": kinds, "excluded": ledger.excluded}
+
+    values = await call.studio.compute(work)
+    return call.page("answers.html", here="answers", day=format_time, filters=filters, **values)
 
 
 async def invite(call: Call) -> Response:
@@ -237,16 +327,21 @@ _RATER_ACTIONS: Mapping[str, Callable[..., object]] = {
 async def change_rater(call: Call) -> Response:
     """End or renew a person's access, stop or resume counting their answers, decide about their pay, or delete all."""
     action = call.request.scope["path"].rpartition("/")[2]
-    options: dict[str, Any] = {"pseudonym": call.text("rater", longest=64), "by": call.person.pseudonym}
+    options = {"pseudonym": call.text("rater", longest=64), **_action_options(call, action)}
+    if action == "erase" and call.data.get("sure") != "yes":
+        raise Refusal(422, "sure", "Deleting cannot be undone. Go back and tick the box beside the button.")
+    return await call.change(partial(_RATER_ACTIONS[action], **options), "/owner/people")
+
+
+def _action_options(call: Call, action: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"by": call.person.pseudonym}
     if action == "exclude":
         options |= {"why": call.text("why", "", longest=200), "replace": call.data.get("replace") == "yes"}
     if action == "decide":
         options |= {"decision": call.text("decision", "", longest=8), "why": call.text("why", "", longest=200)}
     if action == "bonus":
         options["amount"] = _read_amount(call.text("amount", "", longest=20))
-    if action == "erase" and call.data.get("sure") != "yes":
-        raise Refusal(422, "sure", "Deleting cannot be undone. Go back and tick the box beside the button.")
-    return await call.change(partial(_RATER_ACTIONS[action], **options), "/owner/people")
+    return options
 
 
 def _read_amount(text: str) -> float | None:
@@ -258,6 +353,24 @@ def _read_amount(text: str) -> float | None:
     if amount is not None and not 0 <= amount < 1e6:
         raise InvalidField("amount", "A bonus is a number such as 0.50.")
     return amount
+
+
+async def change_selected_raters(call: Call) -> Response:
+    """Do the same with all people whose boxes are ticked."""
+    action = call.text("action", "", longest=20)
+    if action not in _RATER_ACTIONS or action == "erase":
+        raise Refusal(422, "invalid", "Choose what to do with the selected people.")
+    names = [name.removeprefix("rater.") for name in call.data if name.startswith("rater.")]
+    if not names:
+        raise Refusal(422, "invalid", "No one is selected. Go back and tick the boxes beside the names.")
+    options = _action_options(call, action)
+
+    def work(connection: Connection) -> None:
+        for name in names:
+            _RATER_ACTIONS[action](connection, name, **options)
+
+    filters = {name: text for name, text in _read_filters(call, _PEOPLE_FILTERS).items() if text}
+    return await call.change(work, f"/owner/people?{urlencode(filters)}")
 
 
 # Name → label in the form; a dot separates a section and its key.

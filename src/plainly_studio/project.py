@@ -6,6 +6,7 @@ An unknown key is an error, because a misspelt ``overlapp`` that is ignored cost
 import datetime
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -144,6 +145,10 @@ class Crowd(Settings, frozen=True):
     bonus: Number = 0.0  # for complete work of people who count in the analysis and answered enough checks as expected
     bonus_checks: Number = 0.8
     frame: tuple[str, ...] = ()  # origins that may show the study in a frame, for example https://www.mturk.com
+
+    def __post_init__(self) -> None:
+        if self.completion_url and not re.match(r"https://[^/\s]", self.completion_url):
+            raise ValueError(f"completion_url must begin with https://, not {self.completion_url!r}.")
 
 
 class Project(Settings, frozen=True):

@@ -4,17 +4,20 @@ import json
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any, Literal
 
 from msgspec import to_builtins
 from sqlalchemy import Connection, Row, delete, select, update
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from plainly_studio import assignments, people, schema, tasks
 from plainly_studio.context import COOKIES, HERE, Call, parse_integer, read_words, reply
+from plainly_studio.paragraphs import align_paragraphs
 from plainly_studio.store import InvalidField, Refusal, log_event
 
 _NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk sends while a worker only looks
@@ -142,6 +145,7 @@ async def claim(call: Call) -> Response:
     """Return items to work on."""
     studio, person, project = call.studio, call.person, call.studio.project
     want, have = min(call.integer("want", 1), project.assignment.ahead), _read_have(call)
+    on_screen = _read_on_screen(call)
 
     def work(connection: Connection) -> tuple[assignments.Claim, people.Outcome | None, float]:
         seconds = people.seconds_per_item(connection, project)
@@ -150,6 +154,8 @@ async def claim(call: Call) -> Response:
             counts = assignments.count_main_answers(connection, person.id)
             claim = assignments.Claim((), state, assignments.count_answers(connection, person.id), None, *counts)
             return claim, outcome, seconds
+        if on_screen is not None:
+            assignments.mark_shown(connection, person.id, on_screen, time.time())
         claim = assignments.claim(
             connection, project, person.id, want=want, have=have, now=time.time(), promised=person.promised
         )
@@ -159,7 +165,8 @@ async def claim(call: Call) -> Response:
         return claim, earned, seconds
 
     claim, outcome, seconds = await studio.write(work)
-    content: dict[str, Any] = {"now": time.time(), "seconds": seconds, **asdict(claim)}
+    items = await _add_rows(call, claim.items)
+    content: dict[str, Any] = {"now": time.time(), "seconds": seconds, **asdict(claim), "items": items}
     if outcome is not None:
         content |= people.final_page(project, studio.secret, person, outcome)
     if claim.state == "finished" and outcome == "returned":
@@ -174,6 +181,17 @@ def _final_state(person: people.Person) -> str | None:
     if person.outcome == "screened-out":
         return "failed"
     return "finished" if person.outcome == "complete" and person.promised is not None else None
+
+
+async def _add_rows(call: Call, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add aligned paragraphs to items that are documents."""
+    if call.studio.project.task != "rating" or not any("\n" in item["source"] for item in items):
+        return list(items)
+
+    def work() -> list[dict[str, Any]]:
+        return [{**item, "rows": align_paragraphs(item["source"], item["outputs"][0])} for item in items]
+
+    return await run_in_threadpool(work)
 
 
 def _read_have(call: Call) -> list[int]:
@@ -207,24 +225,36 @@ async def answer(call: Call) -> Response:
     key = call.text("key", longest=64)
     if not _KEY.fullmatch(key):
         raise InvalidField("key", "key must be 8 to 64 letters and digits.")
-    number, revision, seconds = call.integer("assignment"), call.integer("revision"), call.data.get("seconds")
-    if seconds is not None:
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not abs(seconds) < 1e15:
-            raise InvalidField("seconds", "seconds must be a number.")
-        seconds = min(max(float(seconds), 0.0), 1e7)
-    payload, counts = call.data.get("payload"), call.person.state != "excluded"
+    number, revision = call.integer("assignment"), call.integer("revision")
+    times = {name: _read_seconds(call, name) for name in ("waited", "hidden")}
+    payload, counts, on_screen = call.data.get("payload"), call.person.state != "excluded", _read_on_screen(call)
 
     def work(connection: Connection) -> tuple[dict[str, Any], int]:
         content = assignments.submit(
             connection, call.studio.project, call.person.id, number,
-            key=key, revision=revision, payload=payload, seconds=seconds, counts=counts,
+            key=key, revision=revision, payload=payload, counts=counts, **times,
         )  # fmt: skip
+        if on_screen is not None:
+            assignments.mark_shown(connection, call.person.id, on_screen, time.time())
         return content, people.settle(connection, call.studio.project, call.person)
 
     content, count = await call.studio.write(work)
     response = reply(content, 201)
     response.headers["x-studio-answered"] = str(count)  # Not in the body, which is the same for every repetition.
     return response
+
+
+def _read_on_screen(call: Call) -> int | None:
+    """Return the number of the item that is on the screen, which comes with other messages."""
+    return call.integer("shown") if "shown" in call.data else None
+
+
+def _read_seconds(call: Call, name: str) -> float:
+    """Return a duration that the page reports; a negative one is 0."""
+    seconds = call.data.get(name, 0.0)
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not abs(seconds) < 1e15:
+        raise InvalidField(name, f"{name} must be a number of seconds.")
+    return max(float(seconds), 0.0)
 
 
 async def draft(call: Call) -> Response:
@@ -258,7 +288,7 @@ async def list_answers(call: Call) -> Response:
             for row in connection.execute(latest).all()
         ]
 
-    return reply({"items": await call.studio.read(work)})
+    return reply({"items": await _add_rows(call, await call.studio.read(work))})
 
 
 def _is_preview(call: Call) -> bool:
@@ -308,6 +338,7 @@ async def preview_claim(call: Call) -> Response:
         return items, people.seconds_per_item(connection, project)
 
     items, seconds = await call.studio.read(read)
+    items = await _add_rows(call, items)
     constant = {"revision": 0, "expires_at": 1e12, "draft": None}
     new = [{**item, **constant, "assignment": number} for number, item in enumerate(items, 1) if number > last]
     content = {"items": new, "state": "finished", "answered": 0, "total": max(len(items), last), "now": time.time()}
@@ -324,8 +355,10 @@ async def preview_answer(call: Call) -> Response:
     outputs = json.loads(row.outputs)
     texts = {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens}
     payload = tasks.check(project, call.data.get("payload"), texts, len(outputs))
+    if "best" in (choice := payload.get("choice", {})):
+        choice["best_system"] = outputs[choice["best"]]["system"]
     content: dict[str, Any] = {"assignment": number, "entry": 0, "revision": 1, "late": False}
-    return reply({**content, **assignments.feedback(project, payload, row)}, 201)
+    return reply({**content, **assignments.feedback(project, payload, row, range(len(outputs)))}, 201)
 
 
 async def preview_nothing(call: Call) -> Response:

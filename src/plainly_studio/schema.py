@@ -100,6 +100,7 @@ assignment = _table(
     _column("layout", Text),  # JSON: the order of the outputs on this rater's page
     _column("revision", Integer),
     _column("leased_at", _TIME),
+    Column("shown_at", _TIME),  # when the item first stood on the rater's screen
     _column("expires_at", _TIME),
     Unique("item_id", "rater_id"),
     Index("assignment_rater", "rater_id", "state"),

@@ -354,4 +354,5 @@ def wait_for_item(page: Any) -> None:
 
 def wait_until_saved(page: Any, count: int, *, timeout: float = 15_000) -> None:
     """Wait until the page says that so many answers are on the server."""
-    page.locator("#saved", has_text=f"All {count} answers saved").wait_for(timeout=timeout)
+    text = f"All {count} answers saved" if count > 1 else "1 answer saved"
+    page.locator("#saved", has_text=text).wait_for(timeout=timeout)

@@ -147,7 +147,9 @@ def test_numbers_out_of_any_range_are_refused(wild_study: Study, row: Any) -> No
     fields = (
         "assignment",
         "revision",
-        "seconds",
+        "shown",
+        "waited",
+        "hidden",
         "want",
         "have",
         "invitation",
@@ -161,8 +163,9 @@ def test_numbers_out_of_any_range_are_refused(wild_study: Study, row: Any) -> No
     if row.path.endswith("leave") or row.path == "/api/exit":
         pytest.skip("takes no numbers")
     for wild in WILD:
-        for shape in (dict.fromkeys(fields, wild), {"assignment": 1, "revision": 0, "key": "k" * 12, "seconds": wild,
-            "payload": {"values": dict.fromkeys(four()["values"], wild)}, "have": [wild], "want": wild}):  # fmt: skip
+        for shape in (dict.fromkeys(fields, wild), {"assignment": 1, "revision": 0, "key": "k" * 12,
+            "waited": wild, "hidden": wild, "shown": wild, "have": [wild], "want": wild,
+            "payload": {"values": dict.fromkeys(four()["values"], wild)}}):  # fmt: skip
             headers = {"origin": ORIGIN, "x-studio-token": one.token, "content-type": "application/json"}
             answer = one.client.post(path, content=json.dumps(shape), headers=headers)
             assert answer.status_code < 500, (row.path, wild, answer.text)

@@ -173,7 +173,7 @@ def test_owner_pages(studios: Any, opened: Any) -> None:
     look(page, "people")
     page.locator("details summary").first.click()
     look(page, "people-act")
-    for name in ("disagreements", "trail", "settings"):
+    for name in ("answers", "disagreements", "trail", "settings"):
         assert page.goto(f"{server.url}/owner/{name}").status == 200
         look(page, name)
     page.goto(f"{server.url}/preview")

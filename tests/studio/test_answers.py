@@ -37,10 +37,34 @@ def test_a_stale_revision_is_refused_with_the_current_answer(make: Make, databas
     assert stale.status_code == 409
     assert (stale.json()["error"], stale.json()["revision"]) == ("stale", 1)
     assert stale.json()["current"] == json.loads(json.dumps(four(2)))
+    assert stale.json()["item"]["source"] == item["source"]
+    assert one.answer(item, four(2)).json()["revision"] == 1, "the same answer again does not conflict"
     assert one.answer({**item, "revision": 1}, four(5)).json()["revision"] == 2
     rows = study.query("SELECT revision, payload FROM entry ORDER BY id")
     assert [row.revision for row in rows] == [1, 2]
     assert json.loads(rows[0].payload)["values"]["meaning"] == 2, "an edit adds a row and changes none"
+
+
+def test_the_server_measures_the_time_and_bounds_what_the_page_reports(make: Make, database: str) -> None:
+    study = make(rating_project(assignment={"ahead": 6}), simple_items(6), database=database)
+    one = rater(study)
+    items = one.claim(6)["items"]
+    reports: list[dict[str, Any]] = [
+        {}, {"hidden": 30}, {"waited": 50}, {"hidden": -1e9, "waited": -1e9}, {"hidden": 1e9}, {"seconds": 7},
+    ]  # fmt: skip
+    shift = "UPDATE assignment SET leased_at = leased_at - 100, shown_at = shown_at - 60"
+    one.post("/api/claim", {"want": 0, "have": [item["assignment"] for item in items], "shown": items[0]["assignment"]})
+    study.store.write_now(lambda connection: connection.exec_driver_sql(shift))
+    for item in (items[0], items[1]):  # The first was shown before: a reload changes nothing.
+        one.post("/api/claim", {"want": 0, "have": [item["assignment"]], "shown": item["assignment"]})
+    for item, times in zip(items, reports, strict=True):
+        assert one.answer(item, four(2), **times).status_code == 201
+    measured = [row.seconds for row in study.query("SELECT seconds FROM entry ORDER BY id")]
+    assert measured == pytest.approx([60, 0, 50, 100, 0, 100], abs=5)
+    assert one.answer({**items[0], "revision": 1}, four(3), hidden=20).status_code == 201
+    (edit,) = study.query("SELECT seconds FROM entry WHERE revision = 2")
+    assert edit.seconds == measured[0], "an edit keeps the time of the first answer"
+    assert one.answer({**items[0], "revision": 2}, four(3), hidden="1").status_code == 422
 
 
 def test_parallel_sends_of_one_answer_store_it_once(make: Make, database: str) -> None:

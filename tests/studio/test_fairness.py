@@ -290,7 +290,7 @@ def test_every_judgement_is_collected_where_raters_and_items_fit(make: Make, see
                 del at_work[rater_id]
                 continue
             number = claim.items[0]["assignment"]
-            options: dict[str, Any] = {"key": f"key-{done:05d}", "revision": 0, "payload": four(), "seconds": 1.0}
+            options: dict[str, Any] = {"key": f"key-{done:05d}", "revision": 0, "payload": four()}
             assignments.submit(connection, study.project, rater_id, number, **options)
             done += 1
         return done

@@ -118,7 +118,7 @@ def test_codes_are_for_the_agreed_work_only(make: Make, database: str) -> None:
     manager = owner(study)
     page = manager.client.get("/owner/people").text
     for who, code in (("p0", "GOOD"), ("p2", "BACK")):
-        (row,) = [line for line in page.splitlines() if f"<td>{who}</td>" in line]
+        (row,) = [line for line in page.splitlines() if f">{who}</td>" in line]
         assert f"<code>{code}</code>" in row
     people = list(csv.DictReader(io.StringIO(manager.client.get("/owner/export/people.csv").text)))
     assert [(row["PROLIFIC_PID"], row["outcome"], row["code"]) for row in people] == [

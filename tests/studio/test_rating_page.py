@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from plainly_studio.creation import make_item
 from studio.conftest import Make, Study, join, rating_project, simple_items, wait_for_item, wait_until_saved
 
 pytestmark = pytest.mark.system
@@ -47,7 +48,7 @@ def test_four_scales_and_submit_in_five_keys_and_no_system_is_sent(make: Make, s
     rate(page)
     wait_until_saved(page, 1)
     (answer,) = stored_answers(study)
-    assert answer["values"] == {"grammaticality": 4, "meaning": 5, "simplicity": -1, "structural_simplicity": -2}
+    assert answer["values"] == {"grammaticality": 4, "meaning": 5, "simplicity": 2, "structural_simplicity": 1}
     assert any("Then the group made choice" in text for text in seen), "the bodies were looked at"
     assert not any("secret-system" in text for text in seen)
 
@@ -232,6 +233,64 @@ def test_a_long_scale_is_a_slider_and_digits_are_tens(make: Make, serve: Any, co
     assert stored_answers(study)[0]["values"] == {"simplicity": 70, "fluency": 30, "meaning": 100}
 
 
+def scale(name: str, minimum: float, maximum: float, step: float = 1) -> dict[str, Any]:
+    return {"name": name, "question": f"{name}?", "minimum": minimum, "maximum": maximum, "step": step}
+
+
+def test_a_digit_is_the_number_that_stands_on_the_scale(make: Make, serve: Any, context: Any) -> None:
+    scales = [
+        scale("around", -2, 2), scale("below", -2, 2), scale("from_zero", 0, 5), scale("to_ten", 1, 10),
+        scale("halves", 1, 3, 0.5), scale("hundreds", 100, 500, 100),
+    ]  # fmt: skip
+    study, _, page, _ = start(make, serve, context, items=3, scales=scales)
+    rows = page.locator("fieldset").all()
+    hints = {row.locator("legend").inner_text(): row.locator("kbd").all_inner_texts() for row in rows}
+    assert hints["around?"] == hints["from_zero?"] == hints["halves?"] == [], "the digit is the number on the button"
+    assert hints["to_ten?"] == ["0"]
+    assert hints["hundreds?"] == ["1", "2", "3", "4", "5"]
+    for key in ("5", "2", "-", "2", "0", "0", "-", "3", "2", "Enter"):  # 5 and the last minus mean nothing here
+        page.keyboard.press(key)
+    wait_until_saved(page, 1)
+    values = {"around": 2, "below": -2, "from_zero": 0, "to_ten": 10, "halves": 3, "hundreds": 200}
+    assert stored_answers(study)[0]["values"] == values
+
+
+def test_keys_are_large_enough_and_absent_on_a_touch_screen(
+    make: Make, serve: Any, chromium: Any, context: Any
+) -> None:
+    study = make(rating_project(scales=[scale("hundreds", 100, 500, 100)]), simple_items(3))
+    server = serve(study)
+    phone = chromium.new_context(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
+    for browser, is_visible in ((context, True), (phone, False)):
+        page = browser.new_page()
+        join(page, server.url, study.link())
+        wait_for_item(page)
+        for key in page.locator("kbd").all():
+            assert key.is_visible() is is_visible
+            assert float(key.evaluate("element => getComputedStyle(element).fontSize").removesuffix("px")) >= 12
+    phone.close()
+
+
+def test_time_out_of_sight_does_not_count_and_a_reload_does_not_reset_it(make: Make, serve: Any, context: Any) -> None:
+    study, _, page, _ = start(make, serve, context, items=8)
+    page.wait_for_timeout(1500)
+    page.reload()
+    rate(page)
+    wait_until_saved(page, 1)
+    hide = "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});" \
+        " document.dispatchEvent(new Event('visibilitychange')); }"  # fmt: skip
+    wait_for_item(page)
+    page.evaluate(hide, True)
+    page.wait_for_timeout(2000)
+    page.evaluate(hide, False)
+    rate(page)
+    wait_until_saved(page, 2)
+    first, second = [row.seconds for row in study.query("SELECT seconds FROM entry ORDER BY id")]
+    assert 1.5 <= first < 10
+    assert second < 1.5, "two seconds in a hidden tab"
+    assert len(study.query("SELECT id FROM assignment WHERE shown_at IS NOT NULL")) == 2
+
+
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])
 def test_a_comment_keeps_hostile_and_bidirectional_text(make: Make, serve: Any, context: Any, direction: str) -> None:
     study, _, page, _ = start(make, serve, context, items=2, direction=direction)
@@ -253,12 +312,79 @@ def test_practice_items_show_feedback_before_the_work_begins(make: Make, serve: 
     rate(page)
     page.locator("#feedback", has_text="Nothing is missing.").wait_for()
     assert page.locator("#feedback h2").inner_text() == "As expected"
+    rows = [row.locator("th, td").all_inner_texts() for row in page.locator("#feedback tbody tr").all()]
+    assert rows[0] == ["Is the version fluent and grammatical?", "4", "4"]
+    assert rows[2] == ["Is the version simpler than the original?", "+2 – much simpler", "–"]
+    assert page.locator("#feedback .sentence").all_inner_texts() == [items_text(0, "source"), items_text(0, "output")]
     page.keyboard.press("Enter")
     wait_for_item(page)
     assert page.get_by_text("Practice item").count() == 0
     rate(page, 2)
     page.locator("#code").wait_for()
     assert len(stored_answers(study)) == 3
+
+
+def items_text(at: int, side: str) -> str:
+    item = simple_items(at + 1)[at]
+    return str(item["source"] if side == "source" else json.loads(item["outputs"])[0]["text"])
+
+
+@pytest.mark.parametrize(
+    ("count", "width", "rows"), [(3, 1400, 1), (3, 900, 3), (3, 360, 3), (4, 1400, 2), (5, 1400, 5), (6, 1400, 2)]
+)
+def test_questions_leave_no_gap(make: Make, serve: Any, context: Any, count: int, width: int, rows: int) -> None:
+    _, _, page, _ = start(make, serve, context, items=2, scales=[scale(f"s{at}", 1, 5) for at in range(count)])
+    page.set_viewport_size({"width": width, "height": 900})
+    boxes = [box.bounding_box() for box in page.locator("fieldset").all()]
+    lines = [[box for box in boxes if round(box["y"]) == y] for y in {round(box["y"]) for box in boxes}]
+    assert len(lines) == rows
+    assert {len(line) for line in lines} == {count // rows}, "every row is full"
+    bar = page.locator("#bar")
+    assert (bar.get_attribute("max"), bar.evaluate("bar => bar.value")) == ("2", 0)
+    for _ in range(count):
+        page.keyboard.press("3")
+    page.keyboard.press("Enter")
+    wait_until_saved(page, 1)
+    assert bar.evaluate("bar => bar.value") == 1
+
+
+@pytest.mark.parametrize("width", [390, 800, 1400])
+def test_a_document_has_aligned_paragraphs_and_questions_in_sight(
+    make: Make, serve: Any, context: Any, width: int
+) -> None:
+    source = [
+        f"The committee convened about matter {at} and deliberated on it for a long time. " * 3 for at in range(12)
+    ]
+    output = [f"The group met about matter {at}." for at in range(12) if at != 5]
+    item = make_item("\n\n".join(source), [("s", "\n\n".join(output))], name="1")
+    study = make(rating_project(), [item])
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 800})
+    join(page, serve(study).url, study.link())
+    wait_for_item(page)
+    rows = page.locator(".aligned tbody tr")
+    assert rows.count() == 12
+    assert "matter 7" in rows.nth(7).locator("td").nth(1).inner_text()
+    assert rows.nth(5).locator("td").nth(1).locator("p").count() == 0, "a paragraph without a counterpart"
+    for scroll in (0, 600, 1200):
+        page.evaluate("y => scrollTo(0, y)", scroll)
+        box = page.locator("fieldset").first.bounding_box()
+        assert 0 <= box["y"] < 780
+    widths = page.evaluate("[document.scrollingElement.scrollWidth, innerWidth]")
+    assert widths[0] <= widths[1]
+    for key in ("4", "5", "2", "1", "Enter"):
+        page.keyboard.press(key)
+    wait_until_saved(page, 1)
+
+
+def test_without_javascript_the_first_page_says_so_before_the_consent(make: Make, serve: Any, chromium: Any) -> None:
+    study = make(rating_project(consent="You agree."), simple_items(2))
+    plain = chromium.new_context(java_script_enabled=False)
+    page = plain.new_page()
+    page.goto(f"{serve(study).url}/join/{study.link()}")
+    notice = page.locator(".notice", has_text="needs JavaScript")
+    assert notice.bounding_box()["y"] < page.locator("#consent-title").bounding_box()["y"]
+    plain.close()
 
 
 def test_keys_pressed_before_an_item_is_seen_answer_nothing(make: Make, serve: Any, context: Any) -> None:

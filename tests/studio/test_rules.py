@@ -83,7 +83,8 @@ def test_the_program_applies_the_rules_and_a_later_change_is_recorded(make: Make
     good, careless = rater(study), rater(study)
     for one, value in ((good, 3), (careless, 5)):
         while items := one.claim()["items"]:
-            one.answer(items[0], four(value), seconds=9)
+            one.answer(items[0], four(value))
+    study.store.write_now(lambda connection: connection.exec_driver_sql("UPDATE entry SET seconds = 9"))
     now = figures(study)
     assert now["excluded"] == [{"rater": careless.name, "why": "checks_missed: 2 of 2"}]
     assert now["answers"] == 6

@@ -259,6 +259,45 @@ def test_a_foreign_host_name_is_not_answered(study: Study) -> None:
     assert client.get("/").status_code == 421
 
 
+def test_a_host_that_is_no_host_is_a_bad_request(study: Study) -> None:
+    for host in ("[::1", "[x]", "]"):
+        assert local_client(study).get("/", headers={"host": host}).status_code == 400, host
+
+
+def test_a_completion_url_is_https_in_the_file_and_in_the_settings(study: Study) -> None:
+    for url in (
+        "http://platform.example/",
+        "javascript:alert(1)",
+        "//platform.example",
+        "https://",
+        " https://x.example",
+    ):
+        with pytest.raises(BadInput, match="completion_url must begin with https"):
+            rating_project(crowd={"completion_url": url})
+    boss = owner(study)
+    form = {"page_token": boss.token, "crowd.completion_url": "http://platform.example/"}
+    response = boss.client.post("/owner/settings", data=form, headers={"origin": ORIGIN})
+    assert response.status_code == 422
+    assert "https://" in response.text
+
+
+def test_exports_are_named_after_the_study(make: Make) -> None:
+    study = make(rating_project(name='Été 2027: "simple" & süß/../x'), simple_items(2))
+    boss = owner(study)
+    names = {
+        "export/csv": ".csv",
+        "export/entries.jsonl": "-entries.jsonl",
+        "export/people.csv": "-people.csv",
+        "backup": "-backup.zip",
+    }
+    for path, ending in names.items():
+        header = boss.client.get(f"/owner/{path}").headers["content-disposition"]
+        assert header == (
+            f'attachment; filename="Ete-2027-simple-su-..-x{ending}"; '
+            f"filename*=UTF-8''%C3%89t%C3%A9-2027-simple-s%C3%BC%C3%9F-..-x{ending}"
+        )
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "example.org"])
 def test_an_address_that_others_can_reach_needs_a_flag(study: Study, host: str) -> None:
     with pytest.raises(BadInput, match="--expose"):

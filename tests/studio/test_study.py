@@ -140,7 +140,7 @@ def test_only_ratings_by_people_become_a_project_and_a_failed_one_leaves_nothing
     study = make(parse_project({"name": "Pairs", "task": "ranking"}), ranking_items(2, 2), name="ranking")
     who = rater(study)
     (item,) = who.claim()["items"]
-    assert who.answer(item, {"choice": {"best": 0}}, seconds=3).status_code == 201
+    assert who.answer(item, {"choice": {"best": 0}}).status_code == 201
     (tmp_path / "choices.csv").write_bytes(plainly_studio.export(study.file))
     (tmp_path / "means.csv").write_text("system,item,simplicity\nA,1,2.5\n")
     wide = "system,item,simplicity_1,simplicity_2,simplicity_zscore\nA,1,2,-1,0.5\nA,2,0,,0.1\n"

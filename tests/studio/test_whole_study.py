@@ -31,12 +31,17 @@ def rate(page: Any, how: Any, most: int = 10**6) -> int:
     return most
 
 
+def press_for(places: list[int]) -> list[str]:
+    """Return the keys for these places on two scales from 1 to 5 and two from -2 to 2."""
+    return [*"".join(str(place if at < 2 else place - 3) for at, place in enumerate(places))]
+
+
 def good(number: int) -> list[str]:
-    return [str(1 + (number + at) % 5) for at in range(4)]
+    return press_for([1 + (number + at) % 5 for at in range(4)])
 
 
 def bad(number: int) -> list[str]:
-    return [str(5 - (number + at) % 5) for at in range(4)]
+    return press_for([5 - (number + at) % 5 for at in range(4)])
 
 
 def test_a_whole_paid_study(tmp_path: Path, chromium: Any, capsys: Any) -> None:

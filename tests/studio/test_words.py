@@ -36,10 +36,23 @@ def test_every_language_has_the_same_names_and_gaps() -> None:
     assert set(languages()) == {"en", "de", "fr", "es"}
     english = FILES["en"]
     for language, parts in FILES.items():
+        one = {part: {name for name in names if name.endswith("_one")} for part, names in parts.items()}
+        assert all({name.removesuffix("_one") for name in one[part]} <= set(parts[part]) for part in parts)
         assert {part: [*names] for part, names in parts.items()} == {part: [*names] for part, names in english.items()}
         for part, names in parts.items():
             for name, text in names.items():
-                assert gaps(text) == gaps(english[part][name]), (language, part, name)
+                spare = ["count"] if name in one[part] and "{count}" not in text else []
+                other = english[part][name.removesuffix("_one")]
+                assert sorted(gaps(text) + spare) == gaps(other), (language, part, name)
+
+
+def test_one_is_not_many(make: Make) -> None:
+    texts = {"en": ("1 item.", "1 minute."), "de": ("1 Aufgabe.", "1 Minute."), "es": ("1 elemento.", "1 minuto.")}
+    for language, (item, minute) in {**texts, "fr": ("1 élément.", "1 minute.")}.items():
+        study = make(rating_project(language=language, assignment={"per_rater": 1}), simple_items(1), name=language)
+        page = html.unescape(local_client(study).get(f"/join/{study.link()}").text)
+        assert item in page
+        assert minute in page
 
 
 def test_every_word_of_the_pages_exists() -> None:
@@ -48,7 +61,7 @@ def test_every_word_of_the_pages_exists() -> None:
     assert names
     assert names <= set(FILES["en"]["page"])
     pages = "\n".join(path.read_text(encoding="utf-8") for path in (HERE / "templates").glob("*.html"))
-    assert set(re.findall(r'\bt\("(\w+)"', pages)) == set(FILES["en"]["pages"])
+    assert set(re.findall(r'\bt\("(\w+)"', pages)) == {name.removesuffix("_one") for name in FILES["en"]["pages"]}
 
 
 def test_a_language_without_a_file_gets_english() -> None:
@@ -99,5 +112,25 @@ def test_conflicts_show_both_answers(make: Make, serve: Any, context: Any) -> No
             wait_until_saved(first, 1)
     notice = second.locator("#notice", has_text="answered elsewhere")
     notice.wait_for()
-    assert "grammaticality 4, meaning 5" in notice.inner_text()
-    assert "grammaticality 1, meaning 1" in notice.inner_text()
+    rows = [row.locator("th, td").all_inner_texts() for row in notice.locator("tbody tr").all()]
+    assert [row[1:] for row in rows[:2]] == [["4", "1 – not at all"], ["5 – completely", "1 – not at all"]]
+    assert rows[0][0] == "Is the version fluent and grammatical?"
+    assert "The committee subsequently reached decision" in notice.inner_text(), "the text that it is about"
+
+
+@pytest.mark.system
+def test_the_same_answer_from_two_tabs_is_no_conflict(make: Make, serve: Any, context: Any) -> None:
+    study = make(rating_project(), simple_items(3))
+    server = serve(study)
+    first = context.new_page()
+    join(first, server.url, study.link())
+    second = context.new_page()
+    second.goto(f"{server.url}/work")
+    for page in (first, second):
+        page.bring_to_front()
+        wait_for_item(page)
+        for key in ("4", "5", "2", "1", "Enter"):
+            page.keyboard.press(key)
+        wait_until_saved(page, 1)
+    assert second.locator("#notice").is_hidden()
+    assert len(study.query("SELECT id FROM entry")) == 1

@@ -11,9 +11,9 @@ function tile(name, value) {
 }
 
 function table(caption, heads, rows) {
-  const cell = (kind, content, at) => el(kind, { class: heads[at].number ? "number" : null, scope: kind === "th" ? "col" : null }, content);
+  const cell = (kind, content, at) => el(kind, { class: heads[at].number ? "number" : null, scope: kind === "th" ? "col" : null, "data-title": kind === "td" ? heads[at].title : null }, content);
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    el("table", {}, el("caption", {}, caption),
+    el("table", { class: "stack" }, el("caption", {}, caption),
       el("thead", {}, el("tr", {}, ...heads.map((head, at) => cell("th", head.title, at)))),
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((content, at) => cell("td", content, at)))))));
 }
@@ -57,7 +57,7 @@ function draw(data) {
         data.preferences.map((row) => [row.system, `${number(row.win_rate)} (${number(row.win_rate_low)} to ${number(row.win_rate_high)})`, `${number(row.strength)} (${number(row.strength_low)} to ${number(row.strength_high)})`, String(row.wins), String(row.losses), String(row.ties), number(row.best_worst)]))] : []),
     el("h2", {}, "Raters"),
     table("Distance from the other raters on the same items, in standard deviations", [{ title: "Rater" }, { title: "Answers", number: true }, { title: "Seconds", number: true }, { title: "Distance", number: true }, { title: "Checks", number: true }, { title: "Reasons to look closer" }],
-      data.raters.map((row) => [row.rater, String(row.answers), number(row.seconds, 1), number(row.distance), row.checks, el("span", { class: "flag" }, row.reasons.length ? `⚠ ${row.reasons.join("; ")}` : "")])),
+      data.raters.map((row) => [el("a", { href: `${base}/owner/people?search=${row.rater}` }, row.rater), el("a", { href: `${base}/owner/answers?rater=${row.rater}`, "aria-label": `${row.answers} answers of ${row.rater}` }, String(row.answers)), number(row.seconds, 1), number(row.distance), row.checks, el("span", { class: "flag" }, row.reasons.length ? `⚠ ${row.reasons.join("; ")}` : "")])),
     ...(data.precision.length ? [el("h2", {}, "Precision"),
       table("Half-width of the 95 % interval of each mean: now, predicted in an hour, predicted at the end", [{ title: "Question" }, { title: "System" }, { title: "Mean", number: true }, ...(data.excluded.length ? [{ title: "With the excluded", number: true }] : []), { title: "Items", number: true }, { title: "Now ±", number: true }, { title: "In an hour ±", number: true }, { title: "At the end ±", number: true }],
         data.precision.map((row) => [row.dimension, row.system, number(row.mean), ...(data.excluded.length ? [`${number(row.mean_with_excluded)} ± ${number(row.now_with_excluded)}`] : []), String(row.items), number(row.now), number(row.in_an_hour), number(row.at_the_end)]))] : []),

@@ -11,9 +11,13 @@ export const actions = (about) => [
   ].map(([id, key]) => ({ id, title: t(`do_${id}`), key })),
 ];
 
-export function describe({ groups = [] }, about) {
+export const questions = () => [t("operations")];
+
+// The expected answer of a practice item has labels only.
+export function describe({ groups = [], labels }, about) {
   const titles = Object.fromEntries(about.labels.map((label) => [label.name, label.title]));
-  return groups.flatMap((group) => group.labels.map((label) => titles[label] ?? label)).join(", ") || t("no_operation");
+  const names = labels ?? groups.flatMap((group) => group.labels);
+  return [[t("operations"), names.map((label) => titles[label] ?? label).join(", ") || t("no_operation")]];
 }
 
 const SIDES = ["source", "output"];

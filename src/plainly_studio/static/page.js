@@ -3,9 +3,14 @@
 const about = document.getElementById("about");
 const words = about ? JSON.parse(about.textContent).words : {};
 
-// t("saving", { count: 3 }): the words of that name with the gaps in braces filled in; null where there are none.
+const counts0AsOne = document.documentElement.lang.startsWith("fr");
+
+// t("saving", { count: 3 }): the words of that name with the gaps in braces filled in; null where there are none. With a
+// count of one, the words of NAME_one where there are any.
 export function t(name, values = {}) {
-  return words[name]?.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "") ?? null;
+  const isOne = values.count === 1 || (counts0AsOne && values.count === 0);
+  const text = (isOne && words[`${name}_one`]) || words[name];
+  return text?.replace(/\{(\w+)\}/g, (_, key) => values[key] ?? "") ?? null;
 }
 
 export function el(name, attributes = {}, ...children) {
@@ -24,8 +29,14 @@ export function button(text, action, kind = "") {
   return el("button", { type: "button", class: kind, onclick: action }, text);
 }
 
-export function passage(title, text, direction) {
-  return el("section", { class: "text" }, el("h2", {}, title), el("p", { dir: direction, class: "sentence" }, text));
+export function passage(title, text, direction, heading = "h2") {
+  return el("section", { class: "text" }, el(heading, {}, title), el("p", { dir: direction, class: "sentence" }, text));
+}
+
+// The class of a grid whose rows are all full: two or three columns on a wide screen, or one.
+export function columns(count, most = 3) {
+  const fits = [3, 2].find((number) => number <= most && count % number === 0);
+  return fits ? `by-${fits}` : "";
 }
 
 export function commentField(value) {

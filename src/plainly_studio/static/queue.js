@@ -16,13 +16,14 @@ export class Server {
     this.base = about.base;
     this.rater = about.rater;
     this.token = about.token;
+    this.shown = () => undefined; // the number of the item on the screen, from which the server measures its time
   }
 
   async post(path, data) {
     return this.call(path, {
       method: "POST",
       headers: { "content-type": "application/json", "x-studio-token": this.token },
-      body: JSON.stringify(data),
+      body: JSON.stringify({ ...data, shown: this.shown() }),
     });
   }
 
@@ -118,6 +119,7 @@ export class Queue extends EventTarget {
     }
     this.busy = true;
     clearTimeout(this.timer);
+    await null; // The page shows the next item before this answer is sent.
     try {
       for (let [entry] = this.pending(); entry; [entry] = this.pending()) {
         if (!(await this.sendOne(entry))) break;
@@ -133,7 +135,8 @@ export class Queue extends EventTarget {
   }
 
   async sendOne(entry) {
-    const { status, body, answered } = await this.server.post("/api/answer", entry);
+    const hidden = entry.hidden + Math.max(0, Date.now() - entry.at) / 1000; // The time in this queue was not spent on the item.
+    const { status, body, answered } = await this.server.post("/api/answer", { ...entry, hidden });
     if (status === 201) {
       this.state = "ready";
       this.wait = 1000;

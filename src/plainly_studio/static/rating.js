@@ -1,15 +1,28 @@
 // Rating: a row of buttons for each short scale, a slider for each long one. A digit answers the current scale and goes on
-// to the next, so that four scales and Enter are five keys.
-import { el, passage, t } from "./page.js";
+// to the next, so that four scales and Enter are five keys; a minus before it makes it negative.
+import { columns, el, passage, t } from "./page.js";
 import { hint } from "./keys.js";
 
+const DIGITS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 0];
+
+const isTyped = (scale) => scale.points.length > 0 && scale.points.every((point) => Math.abs(point) <= 10);
+const hasMinus = (scale) => isTyped(scale) && scale.points.some((point) => point < 0);
+
+// The value for which a digit stands: itself, and 10 for the 0 of a scale without 0. Points beyond 10 are counted from the
+// left, and on a slider a digit is a tenth.
+function typed(scale, digit, negative = false) {
+  const { minimum, maximum, step, points } = scale;
+  const place = (digit + 9) % 10;
+  if (!points.length) return minimum + Math.round(((place + 1) * (maximum - minimum)) / 10 / step) * step;
+  if (!isTyped(scale)) return points[place];
+  const find = (number) => points.find((point) => Math.abs(point - (negative ? -number : number)) < 1e-9);
+  return find(digit) ?? (digit === 0 ? find(10) : undefined);
+}
+
 export const actions = (about) => {
-  const most = Math.max(...about.scales.map((scale) => scale.points.length || 10));
-  const digits = Array.from({ length: Math.min(most, 10) }, (_, at) => ({
-    id: `value.${at}`,
-    title: t("answer_number", { number: at + 1 }),
-    key: String((at + 1) % 10),
-  }));
+  const isUsed = (digit) => about.scales.some((scale) => [false, true].some((negative) => typed(scale, digit, negative) !== undefined));
+  const digits = DIGITS.filter(isUsed).map((digit) => ({ id: `digit.${digit}`, title: t("answer_digit", { number: digit }), key: String(digit) }));
+  if (about.scales.some(hasMinus)) digits.push({ id: "minus", title: t("minus"), key: "-" });
   const rest = [
     { id: "next", title: t("next_question"), key: "n" },
     { id: "previous", title: t("previous_question"), key: "p" },
@@ -18,7 +31,13 @@ export const actions = (about) => {
   return [...digits, ...rest];
 };
 
-export const describe = (answer, about) => about.scales.map((scale) => `${scale.name} ${sign(answer.values?.[scale.name] ?? "–", scale)}`).join(", ");
+export const questions = (about) => about.scales.map((scale) => scale.question);
+
+export function describe({ values = {} }, about) {
+  const words = (scale, value) => (value === scale.minimum ? scale.low : value === scale.maximum ? scale.high : "");
+  const text = (scale, value) => (value === null ? t("cannot_answer") : [sign(value, scale), words(scale, value)].filter(Boolean).join(" – "));
+  return about.scales.filter((scale) => scale.name in values).map((scale) => [scale.question, text(scale, values[scale.name])]);
+}
 
 const sign = (point, scale) => (point > 0 && scale.minimum < 0 ? `+${point}` : String(point).replace("-", "−"));
 
@@ -27,14 +46,22 @@ export function mount(root, item, context) {
   const values = {};
   const parts = about.scales.map((scale, at) => (scale.points.length ? choices(scale, at) : slider(scale, at)));
   let current = 0;
+  let minus = false; // whether the next digit is negative
 
   function set(at, value) {
+    setMinus(false);
     values[about.scales[at].name] = value;
     parts[at].show(value);
     changed();
   }
 
+  function setMinus(on) {
+    minus = on;
+    parts.forEach((part, index) => part.box.classList.toggle("minus", on && index === current));
+  }
+
   function go(at) {
+    setMinus(false);
     current = Math.max(0, Math.min(about.scales.length - 1, at));
     parts.forEach((part, index) => part.box.classList.toggle("current", index === current));
   }
@@ -53,12 +80,17 @@ export function mount(root, item, context) {
     return button;
   }
 
+  function keysFor(scale, point) {
+    const [digit, negative] = [false, true].flatMap((sign) => DIGITS.filter((digit) => typed(scale, digit, sign) === point).map((digit) => [digit, sign]))[0] ?? [];
+    return digit === undefined ? "" : `${negative ? keys.key("minus") : ""}${keys.key(`digit.${digit}`)}`;
+  }
+
   function choices(scale, at) {
     const inputs = scale.points.map((point, place) => {
       const input = el("input", { type: "radio", name: `scale-${at}`, value: point });
       input.addEventListener("change", () => set(at, point));
       input.addEventListener("focus", () => go(at));
-      const key = keys.key(`value.${place}`);
+      const key = keysFor(scale, point);
       const last = scale.points.length - 1;
       const words = place === 0 ? scale.low : place === last ? scale.high : "";
       const name = el("span", { class: "point" }, sign(point, scale), words ? el("span", { class: "hidden" }, ` ${words}`) : null);
@@ -71,7 +103,6 @@ export function mount(root, item, context) {
     return {
       box,
       focus: () => (inputs.find((point) => point.input.checked) ?? inputs[0]).input.focus(),
-      pick: (place) => place < scale.points.length && (set(at, scale.points[place]), true),
       show(value) {
         inputs.forEach((point, place) => (point.input.checked = value === scale.points[place]));
         button?.setAttribute("aria-pressed", String(value === null));
@@ -112,7 +143,6 @@ export function mount(root, item, context) {
     const part = {
       box,
       focus: () => range.focus(),
-      pick: (place) => (set(at, scale.minimum + Math.round(((place + 1) * span) / 10 / scale.step) * scale.step), true),
       show(value) {
         const known = typeof value === "number";
         range.value = known ? value : scale.minimum + span / 2;
@@ -126,17 +156,19 @@ export function mount(root, item, context) {
     return part;
   }
 
-  root.append(
-    el("div", { class: "pair" }, passage(t("original"), item.source, about.direction),
-      passage(t("version"), item.outputs[0], about.direction)),
-    el("div", { class: "scales" }, ...parts.map((part) => part.box)),
-  );
+  // A long text: its paragraphs beside those of the version, and the questions beside or below them, always in sight.
+  const side = item.rows ? el("div", { class: "side" }) : root;
+  if (item.rows) root.append(el("div", { class: "document" }, aligned(item.rows, about.direction), side));
+  else root.append(el("div", { class: "pair" }, passage(t("original"), item.source, about.direction), passage(t("version"), item.outputs[0], about.direction)));
+  const isNarrow = about.scales.some((scale) => scale.points.length > 7);
+  side.append(el("div", { class: `scales ${columns(parts.length, isNarrow ? 2 : 3)}` }, ...parts.map((part) => part.box)));
   const earlier = (item.answer ?? item.draft)?.values ?? {};
   about.scales.forEach((scale, at) => scale.name in earlier && ((values[scale.name] = earlier[scale.name]), parts[at].show(earlier[scale.name])));
   const missing = () => about.scales.findIndex((scale) => values[scale.name] === undefined);
   go(Math.max(0, missing()));
 
   return {
+    side,
     payload: () => ({ values: { ...values } }),
     entered: () => Object.values(values).some((value) => value !== undefined),
     problem() {
@@ -145,8 +177,16 @@ export function mount(root, item, context) {
       return { message: t("please_answer", { question: about.scales[at].question }), focus: () => (go(at), parts[at].focus()) };
     },
     act(action) {
-      if (action.startsWith("value.")) {
-        if (!parts[current].pick(Number(action.slice(6)))) return false;
+      if (action === "minus") {
+        if (!hasMinus(about.scales[current])) return false;
+        setMinus(!minus);
+        return true;
+      }
+      if (action.startsWith("digit.")) {
+        const value = typed(about.scales[current], Number(action.slice(6)), minus);
+        setMinus(false);
+        if (value === undefined) return false;
+        set(current, value);
         if (current < parts.length - 1) go(current + 1);
         if (parts.some((part) => part.box.contains(document.activeElement))) parts[current].focus();
         return true;
@@ -164,4 +204,12 @@ export function mount(root, item, context) {
       return false;
     },
   };
+}
+
+function aligned(rows, direction) {
+  const cell = (texts, title) => el("td", { "data-title": texts.length ? title : null }, ...texts.map((text) => el("p", { dir: direction, class: "sentence" }, text)));
+  const titles = [t("original"), t("version")];
+  return el("table", { class: "aligned" },
+    el("thead", {}, el("tr", {}, ...titles.map((title) => el("th", { scope: "col" }, title)))),
+    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((texts, at) => cell(texts, titles[at]))))));
 }

@@ -1,11 +1,12 @@
 // The work page: one item after another, each answer into the queue before the next item is shown. A key or a click acts
 // only on an item that has been on the screen for a moment, so that no item is answered unseen.
-import { conflict } from "./conflict.js";
+import { compare, texts } from "./answers.js";
 import { Keys, hint } from "./keys.js";
 import { button, commentField, el, minutes, t } from "./page.js";
 import { leaveDialog, showEnd } from "./ending.js";
 import { Queue, Server } from "./queue.js";
 import { storage } from "./storage.js";
+import { Timing } from "./timing.js";
 
 const MOMENT = 250; // milliseconds on the screen before an item takes an answer
 const STEPS = new Set(["left", "right", "up", "down"]); // the actions that may repeat while a key is held
@@ -26,18 +27,20 @@ const place = document.getElementById("task");
 const notice = document.getElementById("notice");
 const saved = document.getElementById("saved");
 const progress = document.getElementById("progress");
+const bar = document.getElementById("bar");
 const announce = document.getElementById("announce");
 
 let ahead = []; // items that are ours and not yet shown
 const past = []; // items answered on this page, for the way back
 const later = []; // items left on the way back, for the way forward
 const pace = []; // seconds that this person took
-let shown = null; // {item, view, comment, began, settled}
+let shown = null; // {item, view, comment, timing, settled}
 let told = { answered: 0, total: null, seconds: null }; // as the server counts
 let asking = null;
 let skew = 0; // seconds by which this computer's clock is ahead of the server's
 
 const draftName = (item) => `studio.draft.${about.rater}.${item.assignment}`;
+const timingName = (item) => `studio.timing.${about.rater}.${item.assignment}`;
 const settled = () => Boolean(shown?.settled);
 
 function tell(message, kind, ...more) {
@@ -49,11 +52,14 @@ function tell(message, kind, ...more) {
 
 function showSaved() {
   const count = queue.pending().length;
-  const some = t(count === 1 ? "some_one" : "some_many", { count });
+  const some = t("some", { count });
   const waits = { "signed-out": "signed_out", "somebody-else": "somebody_else", full: "disk_full", offline: "offline" }[queue.state];
-  const calm = told.answered ? t(told.answered === 1 ? "all_saved_one" : "all_saved", { count: told.answered }) : t("ready");
+  const calm = told.answered ? t("all_saved", { count: told.answered }) : t("ready");
   saved.textContent = count ? (waits ? t(waits, { some }) : t("saving", { count })) : calm;
   saved.dataset.state = count ? (waits ? "waiting" : "sending") : "saved";
+  bar.hidden = !told.total;
+  bar.max = told.total || 1;
+  bar.value = told.answered;
   progress.textContent = [told.total ? t("progress_of", told) : t("progress", told), timeLeft()].filter(Boolean).join(" · ");
 }
 
@@ -78,15 +84,17 @@ function show(item, { quietly = false } = {}) {
   if (local) item.draft = JSON.parse(local);
   place.replaceChildren();
   const form = el("div", { class: "item" });
-  const mine = { item, began: performance.now(), settled: false, timer: 0, comment: null, view: null };
+  const mine = { item, timing: new Timing(timingName(item)), settled: false, timer: 0, comment: null, view: null };
   shown = mine;
+  mine.timing.see(!document.hidden);
   mine.view = task.mount(form, item, { about, keys, changed: keepDraft, submit });
+  const side = mine.view.side ?? form;
   if (about.comments) {
     mine.comment = commentField((item.draft ?? item.answer)?.comment);
     mine.comment.field.addEventListener("input", keepDraft);
-    form.append(mine.comment.box);
+    side.append(mine.comment.box);
   }
-  form.append(el("div", { class: "row actions" },
+  side.append(el("div", { class: "row actions" },
     el("button", { type: "button", class: "primary", id: "submit", onclick: () => settled() && submit() }, `${t("submit")} `, hint(keys.key("submit"))),
     about.cannotJudge ? el("button", { type: "button", id: "cannot", onclick: () => settled() && cannot() }, `${t("cannot")} `, hint(keys.key("cannot"))) : null,
     el("button", { type: "button", id: "back", class: "quiet", onclick: () => settled() && back() }, `${t("back")} `, hint(keys.key("back"))),
@@ -109,10 +117,7 @@ function show(item, { quietly = false } = {}) {
     form.setAttribute("data-settled", "");
   };
   if (quietly) settle();
-  else requestAnimationFrame(() => requestAnimationFrame(() => {
-    mine.began = performance.now();
-    setTimeout(settle, MOMENT);
-  }));
+  else requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(settle, MOMENT)));
   fill();
 }
 
@@ -147,13 +152,15 @@ function cannot() {
 }
 
 function send(payload) {
-  const { item, comment, began, timer } = shown;
+  const { item, comment, timing, timer } = shown;
   clearTimeout(timer);
   if (comment?.field.value) payload.comment = comment.field.value;
-  const seconds = (performance.now() - began) / 1000;
-  if (!item.answer) pace.push(seconds);
-  const entry = queue.add({ assignment: item.assignment, revision: item.revision, payload, seconds });
+  if (!item.answer) pace.push(timing.seconds);
+  timing.see(true);
+  const waited = (timing.began - item.received) / 1000 || 0;
+  const entry = queue.add({ assignment: item.assignment, revision: item.revision, payload, waited, hidden: timing.hidden / 1000 });
   storage.remove(draftName(item));
+  timing.forget();
   past.push({ ...item, draft: null, answer: payload, revision: item.revision + 1 });
   if (item.training && !item.answer) {
     shown = null;
@@ -161,22 +168,22 @@ function send(payload) {
     queue.addEventListener("stored", function once({ detail }) {
       if (detail.entry.key !== entry.key) return;
       queue.removeEventListener("stored", once);
-      feedback(detail.body.feedback);
+      feedback(item, payload, detail.body.feedback);
     });
   } else next();
   showSaved();
 }
 
-function feedback(judged) {
-  const expected = Object.entries(judged?.expected?.values ?? {}).map(([name, value]) => `${name}: ${value}`);
-  const lines = [...expected, ...(judged?.expected?.labels ?? [])].join(", ");
+function feedback(item, payload, judged) {
   const go = button(t("go_on"), next, "primary");
   place.replaceChildren(el("section", { class: "card", id: "feedback" },
     el("h2", {}, judged?.right ? t("as_expected") : t("not_as_expected")),
-    judged?.text ? el("p", {}, judged.text) : null,
-    lines ? el("p", {}, t("expected", { what: lines })) : null,
+    judged?.text ? el("p", { class: "why" }, judged.text) : null,
+    compare(task, about, [[t("own_answer"), payload], [t("expected"), judged?.expected]]),
+    texts(item, about),
     el("p", {}, go)));
-  go.focus();
+  scrollTo(0, 0);
+  go.focus({ preventScroll: true });
 }
 
 async function back() {
@@ -191,6 +198,7 @@ async function back() {
   }
   if (shown) {
     keepDraft();
+    shown.timing.see(false);
     later.push(shown.item);
   }
   tell("");
@@ -199,7 +207,10 @@ async function back() {
 
 function forward() {
   if (!later.length || !shown) return;
-  if (shown.item.answer) past.push(shown.item);
+  if (shown.item.answer) {
+    shown.timing.forget();
+    past.push(shown.item);
+  } else shown.timing.see(false);
   next();
 }
 
@@ -228,7 +239,8 @@ async function ask() {
   const pending = queue.pending().map((entry) => entry.assignment);
   const seen = new Set([...ahead, ...later, ...past].map((item) => item.assignment));
   for (const assignment of [shown?.item.assignment, ...pending]) seen.add(assignment);
-  ahead.push(...body.items.filter((item) => !seen.has(item.assignment)));
+  const fresh = body.items.filter((item) => !seen.has(item.assignment));
+  ahead.push(...fresh.map((item) => ({ ...item, received: Date.now() })));
   told = { answered: Math.max(told.answered, body.answered), total: body.total, seconds: body.seconds };
   showSaved();
   if (shown || document.getElementById("feedback")) return;
@@ -244,7 +256,10 @@ async function ask() {
 function finish(body) {
   shown = null;
   tell("");
-  if (body.state !== "waiting") progress.textContent = "";
+  if (body.state !== "waiting") {
+    progress.textContent = "";
+    bar.hidden = true;
+  }
   showEnd(place, body, { leave: () => leaving.open() });
 }
 
@@ -270,12 +285,12 @@ function warn(text) {
 function refused({ entry, body }) {
   const forget = () => (queue.forget(entry), tell(""));
   if (body.error === "stale") {
-    tell(t("stale"), "problem", conflict(task, about, body.current, entry.payload),
+    tell(t("stale"), "problem", compare(task, about, [[t("answer_saved"), body.current], [t("answer_yours"), entry.payload]]), texts(body.item, about),
       button(t("keep_saved"), forget),
       button(t("replace_saved"), () => {
         queue.forget(entry);
-        const { assignment, payload, seconds } = entry;
-        queue.add({ assignment, payload, seconds, revision: body.revision });
+        const { assignment, payload, waited, hidden } = entry;
+        queue.add({ assignment, payload, waited, hidden, revision: body.revision });
         tell("");
       }));
   } else tell(t("not_accepted", { why: t(`refused_${body.error}`) ?? body.message ?? "" }), "problem", button(t("leave_out"), forget));
@@ -312,8 +327,8 @@ document.addEventListener("keydown", (event) => {
 setInterval(() => {
   if (!shown) return;
   const clock = document.getElementById("clock");
-  const spent = (performance.now() - shown.began) / 1000;
-  if (about.timeLimit) clock.textContent = spent < about.timeLimit ? t("time_left", { time: minutes(about.timeLimit - spent) }) : t("overtime");
+  const spent = shown.timing.seconds;
+  if (about.timeLimit && !shown.item.answer) clock.textContent = spent < about.timeLimit ? t("time_left", { time: minutes(about.timeLimit - spent) }) : t("overtime");
   const item = shown.item;
   if (!item.answer && !item.warned && item.expires_at - (Date.now() / 1000 - skew) < 120) {
     item.warned = true;
@@ -326,6 +341,10 @@ setInterval(() => {
   }
 }, 1000);
 
+server.shown = () => (shown && !shown.item.answer && !document.hidden ? shown.item.assignment : undefined);
+document.addEventListener("visibilitychange", () => shown?.timing.see(!document.hidden));
+addEventListener("pagehide", () => shown?.timing.see(false));
+addEventListener("pageshow", () => shown?.timing.see(!document.hidden));
 const leaving = leaveDialog({ about, server, queue, end: finish });
 storage.addEventListener("fault", () => warn(t(storage.fault === "full" ? "storage_full" : "storage_blocked")));
 storage.set("studio.probe", "1");
@@ -334,6 +353,10 @@ queue.addEventListener("change", showSaved);
 queue.addEventListener("refused", (event) => refused(event.detail));
 queue.addEventListener("stored", ({ detail }) => {
   told.answered = Math.max(told.answered, detail.answered);
+  // The same answer may have come from another tab before, as a later revision than this page knows.
+  for (const item of [...past, ...later, ...(shown ? [shown.item] : [])]) {
+    if (item.assignment === detail.entry.assignment) item.revision = Math.max(item.revision, detail.body.revision);
+  }
   showSaved();
   if (!shown) fill();
 });
