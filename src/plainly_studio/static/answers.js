@@ -2,10 +2,10 @@
 // own answer, or two answers of one person.
 import { el, passage, t } from "./page.js";
 
-export function texts(item, about) {
+export function texts(item, about, heading) {
   const title = (at) => (item.outputs.length > 1 ? t("version_letter", { letter: "ABCDEFGH"[at] }) : t("version"));
-  return el("div", { class: "pair" }, passage(t("original"), item.source, about.direction, "h3"),
-    ...item.outputs.map((text, at) => passage(title(at), text, about.direction, "h3")));
+  return el("div", { class: "pair" }, passage(t("original"), item.source, about.direction, heading),
+    ...item.outputs.map((text, at) => passage(title(at), text, about.direction, heading)));
 }
 
 // columns: [[title, answer], …]

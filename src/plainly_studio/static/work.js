@@ -180,7 +180,7 @@ function feedback(item, payload, judged) {
     el("h2", {}, judged?.right ? t("as_expected") : t("not_as_expected")),
     judged?.text ? el("p", { class: "why" }, judged.text) : null,
     compare(task, about, [[t("own_answer"), payload], [t("expected"), judged?.expected]]),
-    texts(item, about),
+    texts(item, about, "h3"),
     el("p", {}, go)));
   scrollTo(0, 0);
   go.focus({ preventScroll: true });
@@ -285,7 +285,7 @@ function warn(text) {
 function refused({ entry, body }) {
   const forget = () => (queue.forget(entry), tell(""));
   if (body.error === "stale") {
-    tell(t("stale"), "problem", compare(task, about, [[t("answer_saved"), body.current], [t("answer_yours"), entry.payload]]), texts(body.item, about),
+    tell(t("stale"), "problem", compare(task, about, [[t("answer_saved"), body.current], [t("answer_yours"), entry.payload]]), texts(body.item, about, "h2"),
       button(t("keep_saved"), forget),
       button(t("replace_saved"), () => {
         queue.forget(entry);
