@@ -13,12 +13,13 @@ from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
 
 from plainly.factcheck.reading import CERTAIN, FactFinding, MatchedPair, Span
-from plainly.factcheck.values import ADULT, LAST_DAYS, Value, digits, read_values, relative_days, squeeze, words
+from plainly.factcheck.values import ADULT, LAST_DAYS, MONTH, Value, digits, read_values, relative_days, squeeze, words
 
 LIKELY = 0.6  # of a finding that a person has to look at
 _EXACT = 1e-6  # the relative difference up to which two numbers are the same
 _NEARBY = 48  # values of the source that a new one is compared with: the nearest in a long text
 _TOGETHER, _IN_A_SENTENCE = 300, 160  # characters between values that are multiplied, or added
+_LONG_NUMBER = 7  # digits of a number that names something: an account, a customer
 _KEYS = ("reference", "phone", "email", "url", "address")
 _MEASURED = ("amount", "percent", "quantity", "period", "number")
 _SPLIT = re.compile(r"(?<=[.!?;:])\s+|\n+")
@@ -41,7 +42,12 @@ class _Comparison:
         self.lower = pair.source.text.lower()
         self.equals = [[other for other in sources if is_equal(value, other)] for value in outputs]
         self.equals = [self._with_year(value, others) for value, others in zip(outputs, self.equals, strict=True)]
-        matched = {id(other) for others in self.equals for other in others}
+        matched = {
+            id(other)
+            for value, others in zip(outputs, self.equals, strict=True)
+            for other in others
+            if not (value.kind == "date" and other.form == "day" != value.form)
+        }
         self.free = [value for value in sources if id(value) not in matched]
 
     @cached_property
@@ -90,6 +96,8 @@ class _Comparison:
         key = value.key or digits(value.text)
         if value.kind in _KEYS and len(key) >= 4 and squeeze(key) in self.squeezed:
             return True
+        if value.form == "year":  # 2026, of 2026/17-B
+            return re.search(rf"(?<!\d){key}(?!\d)", self.lower) is not None
         return value.kind == "number" and len(key) >= 5 and key in self.squeezed
 
     # Equal values: what limits them
@@ -143,6 +151,14 @@ class _Comparison:
         else:
             yield self.pair.span_finding("added", value.kind, sure, (), (value.span,))
 
+    def _is_free(self, other: Value) -> bool:
+        return any(other is lost for lost in self.free)
+
+    def _around(self, value: Value, reach: int = 20) -> str:
+        """Return the output around a value, in lower case, without it."""
+        text, (start, end) = self.pair.output.text.lower(), value.span
+        return f"{text[max(0, start - reach) : start]}|{value.text.lower()}|{text[end : end + reach]}"
+
     def _take(self, other: Value) -> None:
         self.free = [value for value in self.free if value is not other]
 
@@ -155,24 +171,14 @@ class _Comparison:
         A value that replaces no value of the source may follow from it in a way that is not known here: it is doubtful.
         """
         sure = self._estimate_alone(value, other)
-        if sure < CERTAIN or value.kind in _KEYS:
+        if sure < CERTAIN or value.kind in _KEYS or len(digits(value.text)) >= _LONG_NUMBER:
             return sure
         return sure if other is not None and self._is_replaced(value, other) else LIKELY
 
     def _is_replaced(self, value: Value, other: Value) -> bool:
-        """Return whether a value stands for another one beyond doubt.
-
-        It stands in its place; or no other value of the source may be meant, and the words around it agree, or there
-        are few values and it is the same with another digit or unit.
-        """
-        if self._is_in_place(value, other):
-            return True
-        if value.kind != other.kind or any(mine is not other and _is_alike(value, mine) for mine in self.free):
-            return False
-        shared = len(_context(self.pair.output.text, value.span) & _context(self.pair.source.text, other.span))
-        is_variant = _is_close(value.raw, other.raw) or _differ_in_a_digit(value.text, other.text)
-        are_few = max(len(self.sources), len(self.outputs)) <= 3
-        return shared >= 2 or (are_few and (is_variant or shared == 1))
+        """Return whether a value stands for another one beyond doubt: in its place, or the output lacks that one."""
+        is_lost = value.kind == other.kind and self._is_free(other)
+        return is_lost or self._is_in_place(value, other)
 
     def _estimate_alone(self, value: Value, other: Value | None) -> float:
         if value.kind in ("email", "url", "phone", "reference", "address"):
@@ -184,9 +190,10 @@ class _Comparison:
             is_code = value.kind == "reference" and value.form == "code" and len(value.key) < 4
             return LIKELY if is_short or (is_code and other is None) else CERTAIN
         if value.kind == "number":
-            return CERTAIN if len(digits(value.text)) >= 7 else self._estimate_number(value, other)
+            return CERTAIN if len(digits(value.text)) >= _LONG_NUMBER else self._estimate_number(value, other)
         if value.kind == "percent" and value.form == "fraction":
-            return 0.0 if other is None else LIKELY if other.form == "fraction" else 0.35
+            is_share = other is not None and other.kind == "percent" and self._is_free(other)
+            return 0.0 if other is None else LIKELY if other.form == "fraction" or is_share else 0.35
         if value.kind == "period":
             if value.form == "bare":
                 return CERTAIN if other is not None and other.form == "bare" else 0.0
@@ -195,14 +202,16 @@ class _Comparison:
                 return CERTAIN if is_pair else 0.3 if value.raw == 1 else LIKELY
             if value.raw == 1 and value.in_words:
                 return CERTAIN if other is not None and other.form != "interval" else 0.3
-            if any(
-                mine.kind == "period"
+            about = [  # about a month: four weeks
+                mine
+                for mine in self.sources
+                if mine.kind == "period"
                 and mine.unit == value.unit
                 and 0 < abs(mine.number - value.number) < 0.09 * value.number
                 and (mine.scale < 28) != (value.scale < 28)
-                for mine in self.sources
-            ):
-                return LIKELY  # about a month: four weeks
+            ]
+            if about:
+                return LIKELY if any(mine is lost for mine in about for lost in self.free) else 0.35
             is_unit = any(
                 mine.kind == "period" and mine.raw == value.raw and mine.form == value.form for mine in self.sources
             )
@@ -273,7 +282,24 @@ class _Comparison:
                 or self._is_count(value)
                 or self._is_border(value)
                 or self._is_between(value)
+                or self._is_duration(value)
             )
+        return False
+
+    def _is_duration(self, value: Value) -> bool:
+        """Return whether a period is said in other words: 36 monthly payments, ten working days, around the clock."""
+        if value.kind != "period":
+            return False
+        if _is_close(value.number, 1.0) and _ALWAYS.search(self.lower):
+            return True
+        for other in self.sources:
+            if other.kind == "period" and other.unit == "working" and not value.unit:
+                if other.raw % 5 == 0 and _is_close(value.number, other.number * 7 / 5):
+                    return True
+            elif other.kind == "number" and other.raw > 1:
+                named = _INSTALMENTS.match(self.lower, other.span[1])
+                if named and _is_close(value.number, other.raw * (MONTH if named[1].startswith("mon") else 7.0), 0.005):
+                    return True
         return False
 
     def _is_between(self, value: Value) -> bool:
@@ -354,9 +380,11 @@ class _Comparison:
                 low, high = sorted((a.number, b.number))
                 if value.kind == "number" and value.in_words and value.raw <= 2:
                     break
+                if value.kind == "period" and self._is_free(a) != self._is_free(b):
+                    continue  # A sum leaves out both, or none.
                 if _is_close(target, high + low) or (
                     _is_close(target, high - low)
-                    and value.kind != "period"
+                    and (value.kind != "period" or _MORE.search(self._around(value)))
                     and (target > 10 or value.kind != "number" or a.kind != "number")
                 ):
                     return True
@@ -443,12 +471,12 @@ class _Comparison:
             )
         if value.kind != "period" or value.form == "interval":
             return False
-        return any(
-            _is_close(target, number * times)
-            and _REPEATED.search(self.lower, max(0, base.span[0] - _IN_A_SENTENCE), base.span[1] + _IN_A_SENTENCE)
-            for base, number in bases
-            for times in (2, 3)
-        )
+        for base, number in bases:
+            near = self.lower[max(0, base.span[0] - _IN_A_SENTENCE) : base.span[1] + _IN_A_SENTENCE]
+            times = (2,) if re.search(r"\b(?:once|einmal)\b", near) else (3,) if _TWICE.search(near) else (2, 3)
+            if _REPEATED.search(near) and any(_is_close(target, number * count) for count in times):
+                return True
+        return False
 
     def _is_calculated_in_steps(self, value: Value, sources: Sequence[Value]) -> bool:
         """Return whether a number may come out in two steps, or from three values: then it may still be right."""
@@ -717,6 +745,10 @@ _MOVABLE = re.compile(
 )
 _QUARTER_DAYS = frozenset({(3, 31), (6, 30), (9, 30), (12, 31), (1, 1), (4, 1), (7, 1), (10, 1)})
 _RATES = frozenset({("period", "amount"), ("period", "quantity"), ("period", "number"), ("quantity", "amount")})
+_ALWAYS = re.compile(r"around the clock|day and night|at any time|rund um die uhr|tag und nacht|jederzeit|durchgehend")
+_INSTALMENTS = re.compile(r"\s(?:\w+\s)?(monat|monthly|woche|wöchentlich|weekly)")
+_MORE = re.compile(r"\b(?:more|extra|longer|additional|less|fewer|mehr|länger|zusätzlich\w*|weniger)\b")
+_TWICE = re.compile(r"\b(?:twice|two times|zweimal)\b")
 _REPEATED = re.compile(
     r"\b(?:again|repeat\w*|renew\w*|same|like|further|twice|double|zweimal\w*|verlänger\w*|denselben|gleiche\w*|nochmals|erneut)\b"
 )

@@ -108,6 +108,11 @@ def _cased(pattern: str) -> str:
     return f"(?-i:{pattern})"
 
 
+def _after(*words: str) -> str:
+    """Return a pattern that matches nothing, after one of some words, a colon or a comma."""
+    return "(?:" + "|".join(rf"(?<={word}{mark}\s)" for word in words for mark in ("", ",", ":")) + ")"
+
+
 @dataclass(frozen=True)
 class _Grammar:
     """The patterns of one language."""
@@ -208,7 +213,7 @@ def _grammar(language: str) -> _Grammar:
             r"at\s+(?P<night>night|noon|midnight))"
         )
         part_before = (
-            r"(?P<part>morning|afternoon|evening|night)s?\s+(?:at|from|between|until)\s+(?:[\w:.]+\s+(?:and|to|"
+            r"(?P<part>morning|afternoon|evening|night)s?,?\s+(?:at|from|between|until)\s+(?:[\w:.]+\s+(?:and|to|"
             r"until|–|-)\s+)?$"
         )
     else:
@@ -248,6 +253,10 @@ def _patterns(
     if language == "de":
         yield (
             r"\b(?:am|vom|zum|bis|ab|den|dem)\s(?P<short>\d{1,2}\.\s?\d{1,2}\.)(?!\s?\d)",
+            _Reader.read_date_digits,
+        )
+        yield (
+            _cased(r"(?<![\w/.,])(?P<short>[0-3]?\d\.(?:0?[1-9]|1[012])\.)(?=[,;:)]|\s?[–-]|\s[a-zäöü])"),
             _Reader.read_date_digits,
         )
     if language in LANGUAGES:
@@ -293,7 +302,8 @@ def _patterns(
     yield (
         _cased(r"""(?<![\w$£€¥.,/-])(?:
         [A-ZÄÖÜ]{1,5}[-/\s]\d+(?:[-/]\w+)+|[A-Z]{2,5}-\d\w*|[IVX]+\s[A-Z]\s\d+\s?[-–]\s?\d+/\d+|\d+\s[A-Z][A-Za-z]{0,2}\s\d+/\d+
-        |\d+(?:[/-]\d+){2,}(?:-[A-Z])?|\d+/\d+-[A-Z]|(?!(?:19|20)\d\d/\d\d(?!\d))\d{3,}/\d{2,4}|(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Z]+\d\w*|\d+[A-Z]+\d+\w*)(?:[-.]\w+)*)(?!\w)"""),
+        |\d+(?:[/-]\d+){2,}(?:-[A-Z])?|\d+/\d+-[A-Z]|\d+/[A-Z]+/\d+
+        |(?!\d{1,3}(?:\s\d{3})+(?!\s?\d))\d{3,}(?:\s\d{1,4}){2,}|(?!(?:19|20)\d\d/\d\d(?!\d))\d{3,}/\d{2,4}|(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Z]+\d\w*|\d+[A-Z]+\d+\w*)(?:[-.]\w+)*)(?!\w)"""),
         _Reader.read_reference,
     )
 
@@ -315,6 +325,7 @@ def _cues(method: Callable[..., Iterator[Value]], language: str) -> tuple[str, .
         "read_time_name": ("noon", "midday", "midnight", "mitternacht", "mittag"),
         "read_decade": ("0", "erjahr", "er jahr"),
         "read_spoken_time": ("past", "quarter", " to ", "before", "after", "halb ", "viertel", " vor ", " nach "),
+        "read_hours": ("from ", "between ", "day", "von ", "zwischen ", "tag"),
         "read_time": (
             "0",
             "clock",
@@ -379,7 +390,7 @@ def _date_patterns(
         yield r"(?<!\w)(?:in|to|from|of|and|by|until|since|on)(?P<glued>[12]\d\d\d)\b", _Reader.read_short_year
     else:
         day = r"(?P<day>\d{1,2})\."
-        more = r"(?:(?P<first>\d{1,2})\.?\s?(?:bis(?:\szum)?|und|oder|auf\sden|–|-|,)\s?(?:den\s|zum\s)?)?"
+        more = r"(?:(?P<first>\d{1,2})\.?\s?(?:bis|und|oder|auf\sden|–|-|,)\s?(?:den\s|dem\s|zum\s|einschließlich\s)?)?"
         yield (
             rf"\b(?P<edge>Ende|Mitte|Anfang|(?:am\s)?letzten?\sTag\s(?:im|des|in)|(?:am\s)?ersten?\sTag\s(?:im|des))\s(?:(?:des\s)?Monats\s)?{month}{year}",
             _Reader.read_date,
@@ -439,6 +450,14 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time,
         )
         yield (
+            rf"(?<![\w.:,£€$]){hour}(?=\s?(?:to|until|till|and|–|-)\s?(?:\d{{1,2}}|{words})\s(?:in\sthe\s(?:early\s)?(?:morning|afternoon|evening)|at\snight)\b)",
+            _Reader.read_time,
+        )
+        yield (
+            rf"{_after('from', 'between', 'day', 'days', 'morning', 'afternoon', 'evening')}{hour}\s?(?:to|until|till|and|–|-)\s?{hour.replace('hour', 'end')}\b(?=[.,;!?)]|$|\s(?:on|and|or|every|each|daily)\b)(?![.,:]\d)",
+            _Reader.read_hours,
+        )
+        yield (
             rf"(?<=\bat\s){hour}\b(?=[.,;!?]|\s(?:on|and|or|every|each|sharp|today|tomorrow)\b)(?![.,:]\d)",
             _Reader.read_time,
         )
@@ -470,7 +489,11 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time,
         )
         yield (
-            rf"(?<=\bum\s){hour}\b(?=[.,;!?]|\s(?:und|oder|bis|am|an|ist|beginnt|können|kommen|geht|fängt|sind)\b)(?![.,:]\d)(?!\s(?:und|oder|bis)\s\w+\s(?:%|prozent|tage?|wochen?|monate?|jahre?|stunden?|minuten?|euro)\b)",
+            rf"{_after('von', 'zwischen', 'tag', 'tags', 'abend', 'abends')}{hour}\s?(?:bis|und|–|-)\s?{hour.replace('hour', 'end')}\b(?=[.,;!?)]|$|\s(?:und|oder|am|an|jeden|offen|geöffnet|da|für)\b)(?![.,:]\d)",
+            _Reader.read_hours,
+        )
+        yield (
+            rf"(?<=\bum\s){hour}\b(?=[.,;!?]|\s(?-i:[a-zäöü]))(?![.,:]\d)(?!\s(?:und|oder|bis)\s\w+\s(?:%|prozent|tage?|wochen?|monate?|jahre?|stunden?|minuten?|euro)\b)",
             _Reader.read_time,
         )
 
@@ -484,6 +507,7 @@ class _Reader:
         self.grammar = _grammar(language if language in LANGUAGES else "")
         self.taken = bytearray(len(text))
         self.values: list[Value] = []
+        self.has_clock = bool(_CLOCK.search(text))
         self.has_24_hours = bool(re.search(r"\b(?:(?:1[3-9]|2[0-3])[:.][0-5]\d|0\d:[0-5]\d)\b", text))
 
     def read(self) -> tuple[Value, ...]:
@@ -727,8 +751,15 @@ class _Reader:
         )
         yield self._time(match, minutes % 1440, open_half=not is_sure)
 
-    def _time(self, match: re.Match[str], minutes: int, *, open_half: bool) -> Value:
-        start, end = match.span()
+    def read_hours(self, match: re.Match[str]) -> Iterator[Value]:
+        """Read opening hours without a unit, in a text about days or times: "Monday to Friday, 8 to 12"."""
+        hours = self._hour(match["hour"]), self._hour(match["end"])
+        if self.has_clock and max(hours) <= 24:
+            for name, hour in zip(("hour", "end"), hours, strict=True):
+                yield self._time(match, 60 * hour % 1440, open_half=hour <= 12, group=name)
+
+    def _time(self, match: re.Match[str], minutes: int, *, open_half: bool, group: str = "") -> Value:
+        start, end = match.span(group) if group else match.span()
         part = self.grammar.day_part.match(self.text, end)
         name = ""
         if part:
@@ -753,7 +784,7 @@ class _Reader:
             self.text[start:end],
             tuple(map(float, options)),
             float(minutes // 60),
-            in_words=not match[0][0].isdigit(),
+            in_words=not self.text[start].isdigit(),
         )
 
     # Numbers with what they count
@@ -793,11 +824,7 @@ class _Reader:
                 return Value(
                     (start, end), "percent", match[0], (100 / order,), 1 / order, form="fraction", in_words=True
                 )
-            options, form, in_words = (
-                (float(grammar.ordinals.get(re.sub(r"[-\s]+", "-", match["order"].lower()), 0)),),
-                "ordinal",
-                True,
-            )
+            options, form, in_words = (order,), "ordinal", True
         elif groups.get("special"):
             options, form, in_words = (grammar.special[match["special"].lower()],), "special", True
             if match["special"].lower() == "twice":
@@ -947,7 +974,7 @@ class _Reader:
             return build("amount", end, unit=options[0][0], form="")
         if percent := _PERCENT.match(text, end):
             return build("percent", percent.end(), 0.1 if percent[2] else 1.0, form="")
-        if money := (_MONEY_GLUED if glued else _MONEY).match(text, end):
+        if value.form != "ordinal" and (money := (_MONEY_GLUED if glued else _MONEY).match(text, end)):
             name = money[1].lower()
             currency, factor = _CURRENCIES[name][0]
             if name in ("cent", "cents", "ct"):
@@ -1053,7 +1080,9 @@ class _Reader:
                 )
                 if root.startswith(name)
             )
-            form = "interval" if root.endswith("lich") or (root == "tägig" and value.raw in (7, 14)) else "period"
+            is_cycle = re.match(r"\s(?:Rhythmus|Turnus|Takt|Abst(?:and|änden))", self.text[end:])
+            is_interval = is_cycle or root.endswith("lich") or (root == "tägig" and value.raw in (7, 14))
+            form = "interval" if is_interval else "period"
             if root in ("monatlich", "jährlich", "täglich", "wöchentlich") and match[0][:1] == " ":
                 return None
         else:
@@ -1332,6 +1361,11 @@ _UNIT_WORDS = _join(
 )
 _PERIOD_CUES = (*words("period_cues"), " je ", " pro ", " per ")
 _WEEKDAYS = _join((_DATA["dates"]["days_en"] + " " + _DATA["dates"]["days_de"]).split())
+_CLOCK = re.compile(  # what a text about days or times has
+    rf"\b(?:o['’]clock|\d\s?[ap]\.?m|\d?\d:\d\d|mornings?|afternoons?|evenings?|noon|midday|uhr|morgens|vormittags?|"
+    rf"mittags?|nachmittags?|abends?|nachts|(?:{_WEEKDAYS})s?)\b",
+    re.IGNORECASE,
+)
 _PER = re.compile(
     rf"\s?,?\s?(?:(?:(?:a|an|per|each|every|pro|je|jede[nrsm]?|im|am|in\sder)\s(?:calendar\s|kalender|full\s)?(?P<unit>{_UNIT_WORDS})|(?P<often>{_OFTEN_WORDS})(?:e[nrsm]?)?)\b)",
     re.IGNORECASE,
@@ -1362,7 +1396,9 @@ _PERCENT = re.compile(
 )
 _SPOKEN_CENTS = re.compile(r"\s([a-zäöüß]+(?:-[a-z]+)?|\d\d)(?=[.,;!?)]|$|\s[a-zäöü])")
 _CENTS = re.compile(
-    r"\s(?:(?:und|and)\s)?(\d\d?)\s?(?:cents?|ct|pence|p)\b|(?<=euro)\s(\d\d)(?!\d|[.,:]\d|\s?%|\s[a-zäöü])",
+    r"\s(?:(?:und|and)\s)?(\d\d?)\s?(?:cents?|ct|pence|p)\b"
+    r"|(?:(?<=euro)|(?<=euros)|(?<=pounds)|(?<=dollars))\s(\d\d)"
+    r"(?!\d|[.,:]\d|\s?%|\s(?!(?:an?|per|each|every|for|in|im|am|pro|je|für|und|and)\b)[a-zäöü])",
     re.IGNORECASE,
 )
 _OFTEN_BEFORE = re.compile(rf"(?:{_OFTEN_WORDS})(?P<ending>e[nrsm]?)?\s(?:\w+\s){{0,3}}$", re.IGNORECASE)
