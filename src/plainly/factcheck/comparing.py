@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
 
-from plainly.factcheck.reading import CERTAIN, FactFinding, MatchedPair, Span
+from plainly.factcheck.reading import CERTAIN, SURE, FactFinding, MatchedPair, Span
 from plainly.factcheck.values import ADULT, LAST_DAYS, MONTH, Value, digits, read_values, relative_days, squeeze, words
 
 LIKELY = 0.6  # of a finding that a person has to look at
@@ -46,7 +46,8 @@ class _Comparison:
             id(other)
             for value, others in zip(outputs, self.equals, strict=True)
             for other in others
-            if not (value.kind == "date" and other.form == "day" != value.form)
+            if not (value.weak and other.kind in ("date", "time"))
+            and not (value.kind == "date" and other.form == "day" != value.form)
         }
         self.free = [value for value in sources if id(value) not in matched]
 
@@ -78,8 +79,11 @@ class _Comparison:
             yield from self._check_unequal(value)
         yield from self._find_exchanges()
         yield from self._compare_channels()
+        less_exact = {id(other) for others in self.equals for other in others}  # June, of 3 June
         for value in self.free:
-            if not value.weak and value.kind != "number" and value.form not in ("weekday", "interval", "fraction"):
+            if id(value) in less_exact or value.weak or value.kind == "number":
+                continue
+            if value.form not in ("weekday", "interval", "fraction"):
                 yield self.pair.span_finding("lost", value.kind, 1.0, (value.span,), (), 0.0)
 
     def _with_year(self, value: Value, others: list[Value]) -> list[Value]:
@@ -103,24 +107,38 @@ class _Comparison:
     # Equal values: what limits them
 
     def _check_equal(self, value: Value, others: Sequence[Value]) -> Iterator[FactFinding]:
-        if (turned := self._find_turned(value, others)) is not None:
-            yield self._changed(turned, value, LIKELY)
+        sure = self._estimate_turn(value, others)
+        if sure >= SURE:
+            yield self._changed(others[0], value, sure)
         elif value.text.lower() not in {other.text.lower() for other in others} and not value.weak:
             yield self.pair.span_finding("harmless", "notation", 1.0, (others[0].span,), (value.span,))
 
-    def _find_turned(self, value: Value, others: Sequence[Value]) -> Value | None:
-        """Return the equal value of the source that a contrary word belongs to: at least and at most."""
+    def _estimate_turn(self, value: Value, others: Sequence[Value]) -> float:
+        """Return the confidence that a value has a contrary word beside it: at least, at most.
+
+        Limits are also turned where one text says who must, and the other who need not; then nothing was changed.
+        """
         own = {value.bound, value.share, *_side_words(self.pair.output.text, value)} - {""}
-        for ours, theirs in _CONTRARY:
-            if ours in own:
-                marks = [{other.bound, other.share, *_side_words(self.pair.source.text, other)} for other in others]
-                if all(theirs in mark and ours not in mark for mark in marks):
-                    return others[0]
-        if value.per and value.kind == "amount":
-            due = [other.per for other in others if other.kind == "amount"]
-            if due and all(per and not _is_close(per, value.per, 0.01) for per in due):
-                return others[0]
-        return None
+        marks = [{other.bound, other.share, *_side_words(self.pair.source.text, other)} for other in others]
+        turned = {
+            ours
+            for ours, theirs in _CONTRARY
+            if ours in own and all(theirs in mark and ours not in mark for mark in marks)
+        }
+        due = [other.per for other in others if other.kind == "amount"]
+        if value.per and value.kind == "amount" and due:
+            if all(per and not _is_close(per, value.per, 0.01) for per in due):
+                return CERTAIN
+        if not turned or turned - _LIMITS:
+            return CERTAIN if turned else 0.0
+        texts = (
+            _sentence(self.pair.source.text, others[0].span),
+            _sentence(self.pair.output.text, value.span, with_answer=True),
+        )
+        texts = tuple(_NO_MORE.sub("", text.lower()) for text in texts)
+        if len(_NOT.findall(texts[0])) % 2 != len(_NOT.findall(texts[1])) % 2:
+            return 0.0
+        return LIKELY if any(map(_EXEMPT.search, texts)) else CERTAIN
 
     # Values that the source does not have
 
@@ -177,6 +195,8 @@ class _Comparison:
 
     def _is_replaced(self, value: Value, other: Value) -> bool:
         """Return whether a value stands for another one beyond doubt: in its place, or the output lacks that one."""
+        if value.form == "weekday" and sum(lost.form == "weekday" for lost in self.free) > 1:
+            return False
         is_lost = value.kind == other.kind and self._is_free(other)
         return is_lost or self._is_in_place(value, other)
 
@@ -516,7 +536,10 @@ class _Comparison:
                 if all(other.date)
             ]
             names = {_weekday(*day) for day in full} - {0}
-            if value.number in names or has_relative:
+            is_lost = any(other.form == "weekday" for other in self.free)
+            if value.number in names or (has_relative and not is_lost) or _EXCEPT.search(self.lower):
+                return True
+            if _CLOSED.search(self.lower) and not _CLOSED.search(self.pair.output.text.lower()):
                 return True
             around = {name for day in full for name in (_weekday(*_shift(day, -1)), _weekday(*_shift(day, 1)))}
             days = sorted({other.number for other in dates if other.form == "weekday"})
@@ -527,6 +550,8 @@ class _Comparison:
         if _MOVABLE.search(self.lower) and not self._has_lost_day():
             return True
         year, month, day = value.date
+        if value.form in ("month", "year") and any(self._is_next_to(value, other) for other in dates):
+            return True
         if (
             (month, day) in _QUARTER_DAYS
             and re.search(r"quart|halbjahr|half-year", self.lower)
@@ -569,8 +594,14 @@ class _Comparison:
         if year and known_years and year not in known_years and not any(abs(year - base) <= 1 for base in known_years):
             return False
         steps = {
-            round(other.number) for other in self.sources if other.kind == "period" and 1 <= other.number <= 400
-        } | ({1} if has_relative else set())
+            sign * round(other.number)
+            for other in self.sources
+            for sign in (1, -1)
+            if other.kind == "period" and 1 <= other.number <= 400
+        }
+        if has_relative:
+            is_before, is_after = _DAY_BEFORE.search(self.lower), _DAY_AFTER.search(self.lower)
+            steps |= ({-1} if is_before or not is_after else set()) | ({1} if is_after or not is_before else set())
         month_steps = {
             round(other.number / 30.4375) for other in self.sources if other.kind == "period" and other.number >= 28
         }
@@ -581,9 +612,8 @@ class _Comparison:
             base = (other.date[0] or year or 2026, other_month, other_day or 1)
             if other_day:
                 is_kept = not any(lost is other or (lost.form == "day" and lost.date[1] == month) for lost in self.free)
-                for step in steps if is_kept else ():
-                    if any(_shift(base, sign * step)[1:] == (month, day) for sign in (1, -1)):
-                        return True
+                if is_kept and any(_shift(base, step)[1:] == (month, day) for step in steps):
+                    return True
                 for step in month_steps if is_kept else ():
                     if year and other.date[0] and abs(12 * (year - other.date[0]) + month - other_month) != step:
                         continue
@@ -596,13 +626,19 @@ class _Comparison:
                     _shift(base, 1)[1:] == (month, day)
                     and (value.bound in ("before", "from") or _opens(self.pair.output.text, value.span))
                     and other.bound != "before"
+                    and not self._have_same_weekday(value, other)
                 ):
                     return True
-                if _shift(base, -1)[1:] == (month, day) and other.bound == "before" and value.bound in ("until", ""):
+                if (
+                    _shift(base, -1)[1:] == (month, day)
+                    and other.bound == "before"
+                    and value.bound in ("until", "after", "")
+                ):
                     return True
             elif (
                 other_month == month
                 and other.form != "quarter"
+                and not any(lost.form == "day" and lost.date[1] == month for lost in self.free)
                 and (
                     self._is_named_weekday(value, other, has_relative)
                     or re.search(
@@ -619,16 +655,24 @@ class _Comparison:
                 )
             ):
                 return True
-        return (
-            bool(
-                re.search(
-                    r"\b(?:end|close)\sof\s(?:the|each|every)\s(?:calendar\s)?year|year-end|jahresende|(?:ende|schluss)\s(?:des|eines)\s(?:kalender)?jahre?s",
-                    self.lower,
-                )
-            )
-            and (month, day) in ((12, 31), (1, 1))
-            and not self._has_lost_day()
-        )
+        if not _YEAR_END.search(self.lower) or self._has_lost_day():
+            return False
+        ends = {(12 - step, LAST_DAYS[11 - step]) for step in month_steps if step < 12}
+        return (month, day) in ends | {(12, 31), (1, 1)}
+
+    def _is_next_to(self, value: Value, other: Value) -> bool:
+        """Return whether a month or year ends where a day begins, or begins where it ends: before 1 May, in April."""
+        if not all(other.date) or other.bound not in ("before", "after"):
+            return False
+        year, month, _ = _shift(other.date, -1 if other.bound == "before" else 1)
+        is_border = month != other.date[1]
+        return is_border and value.date[0] in (0, year) and value.date[1] in (0, month) and any(value.date)
+
+    def _have_same_weekday(self, value: Value, other: Value) -> bool:
+        """Return whether the same weekday stands before two dates."""
+        named = (_WEEKDAY_BEFORE.search(self.pair.output.text, 0, value.span[0]),
+                 _WEEKDAY_BEFORE.search(self.pair.source.text, 0, other.span[0]))  # fmt: skip
+        return named[0] is not None and named[1] is not None and named[0][1] == named[1][1]
 
     def _is_named_weekday(self, value: Value, month: Value, has_relative: bool) -> bool:
         """Return whether a day is on a weekday that the source names before its month: the last Saturday in April."""
@@ -743,6 +787,15 @@ _MOVABLE = re.compile(
     r"|buß- und bettag|good friday|easter|ascension|whit|pentecost|thanksgiving"
     r"|\bkw\b|kalenderwoche|calendar week|\bweek \d"
 )
+_YEAR_END = re.compile(
+    r"\b(?:end|close)\sof\s(?:the|each|every)\s(?:calendar\s)?year|year-end|jahresende|"
+    r"(?:ende|schluss|ablauf)\s(?:des|eines|jedes)\s(?:kalender)?jahre?s"
+)
+_EXCEPT = re.compile(r"\b(?:except(?:ed|ing)?|excluding|other than|apart from|außer|ausgenommen|mit ausnahme)\b")
+_CLOSED = re.compile(r"\b(?:closed|geschlossen|ruhetag)\b")
+_DAY_BEFORE = re.compile(r"\b(?:before|previous|preceding|prior|vor|davor|zuvor|vorige\w*|vortag\w*|vorabend\w*)\b")
+_DAY_AFTER = re.compile(r"\b(?:after|following|next|thereafter|nach|danach|darauf|nächste\w*|folge\w*)\b")
+_WEEKDAY_BEFORE = re.compile(r"([^\W\d_]{3,}(?:day|tag|woch)),?\s(?:den\s|dem\s|the\s)?$")
 _QUARTER_DAYS = frozenset({(3, 31), (6, 30), (9, 30), (12, 31), (1, 1), (4, 1), (7, 1), (10, 1)})
 _RATES = frozenset({("period", "amount"), ("period", "quantity"), ("period", "number"), ("quantity", "amount")})
 _ALWAYS = re.compile(r"around the clock|day and night|at any time|rund um die uhr|tag und nacht|jederzeit|durchgehend")
@@ -773,8 +826,20 @@ _CHANNELS = {
 }
 _CONTRARY = tuple(
     (a, b)
-    for one in (("min", "max"), ("before", "after"), ("each", "total"), ("gross", "net"), ("by", "to"))
+    for one in (
+        ("min", "max"), ("before", "after"), ("earliest", "latest"),
+        ("each", "total"), ("gross", "net"), ("by", "to"),
+    )
     for a, b in (one, one[::-1])
+)  # fmt: skip
+_LIMITS = frozenset({"min", "max", "before", "after", "earliest", "latest"})
+_NO_MORE = re.compile(
+    r"\b(?:not?|never|nicht|keine?)\s(?:more|less|fewer|later|earlier|sooner|longer|shorter|older|younger|higher|lower|"
+    r"exceed\w*|mehr|weniger|länger|kürzer|später|früher|älter|jünger|höher|über|unter)\b|\bnicht\sübersteig\w+"
+)
+_NOT = re.compile(r"\b(?:not|no|never|nobody|nothing|cannot|without|n[o’']t|\w+n[’']t|nicht|kein\w*|nie|niemand|nichts|ohne)\b")
+_EXEMPT = re.compile(
+    r"\b(?:exempt\w*|free|excluded|unless|except|only|need|befreit|ausgenommen|entfällt|frei|außer|ausgeschlossen|nur|brauch\w+)\b"
 )
 
 
@@ -784,6 +849,12 @@ def _side_words(text: str, value: Value) -> set[str]:
     before, after = text[max(0, start - 14) : start].lower(), text[end : end + 16].lower()
     around = before + " " + after
     marks: set[str] = set()
+    if value.kind in ("date", "time"):
+        near = text[max(0, start - 30) : start].lower()
+        if re.search(r"\b(?:spätestens|latest|no later than)\b", near):
+            marks.add("latest")
+        if re.search(r"\b(?:frühestens|earliest|no (?:earlier|sooner) than)\b", near):
+            marks.add("earliest")
     if value.kind not in ("amount", "percent", "quantity", "period") or value.form == "interval":
         return marks
     if re.search(r"\b(?:gross|brutto\w*)\b", around):
@@ -797,16 +868,21 @@ def _side_words(text: str, value: Value) -> set[str]:
     return marks
 
 
-@lru_cache(maxsize=4096)
-def _context(text: str, span: Span) -> frozenset[str]:
-    """Return the beginnings of the content words in the sentence of a value."""
+def _sentence(text: str, span: Span, *, with_answer: bool = False) -> str:
+    """Return the sentence of a value without it; after a question, the next one can belong to it."""
     start = max(
         (match.end() for match in _SPLIT.finditer(text, max(0, span[0] - 300), span[0])), default=max(0, span[0] - 300)
     )
-    stop = next(
-        (match.start() for match in _SPLIT.finditer(text, span[1], span[1] + 300)), min(len(text), span[1] + 300)
-    )
-    words = _WORD.findall(f"{text[start : span[0]]} {text[span[1] : stop]}".lower())
+    ends = [match.start() for match in _SPLIT.finditer(text, span[1], span[1] + 300)]
+    ends.append(min(len(text), span[1] + 300))
+    stop = ends[1] if with_answer and len(ends) > 1 and text[ends[0] - 1] == "?" else ends[0]
+    return f"{text[start : span[0]]} {text[span[1] : stop]}"
+
+
+@lru_cache(maxsize=4096)
+def _context(text: str, span: Span) -> frozenset[str]:
+    """Return the beginnings of the content words in the sentence of a value."""
+    words = _WORD.findall(_sentence(text, span).lower())
     return frozenset(word[:6] for word in words if word not in _SMALL)
 
 
