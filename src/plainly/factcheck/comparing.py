@@ -74,8 +74,9 @@ class _Comparison:
                 yield from self._check_equal(value, others)
             elif not self._is_contained(value):
                 unequal.append(value)
-        # What is certain first, so that it takes its counterpart.
-        for value in sorted(unequal, key=lambda value: (value.weak, value.kind == "number", value.span)):
+        # What has a clear counterpart first, so that it takes it.
+        rates = {value: max((self._rate(value, other) for other in self.free), default=0.0) for value in unequal}
+        for value in sorted(unequal, key=lambda value: (value.weak, value.kind == "number", -rates[value])):
             yield from self._check_unequal(value)
         yield from self._find_exchanges()
         yield from self._compare_channels()
@@ -704,29 +705,28 @@ class _Comparison:
 
     def _find_counterpart(self, value: Value) -> Value | None:
         """Return the value of the source that this one replaces: of the same kind, in a similar place."""
-        best, most = None, 0.0
-        length = max(1, len(self.pair.source.text)), max(1, len(self.pair.output.text))
-        own = _context(self.pair.output.text, value.span)
-        for other in (*self.free, *self._surplus):
-            if not _is_alike(value, other):
-                continue
-            apart = abs(other.span[0] / length[0] - value.span[0] / length[1])
-            shared = len(own & _context(self.pair.source.text, other.span))
-            rate = (
-                1.0
-                - apart
-                + 0.5 * min(shared, 4)
-                + (0.8 if other.unit == value.unit and other.form == value.form else 0.0)
-                - (0.8 if other.weak else 0.0)
-            )
-            rate += (
-                0.7 if other.raw == value.raw or sorted(digits(other.text)) == sorted(digits(value.text)) != [] else 0.0
-            )
-            if value.kind == "number" and shared == 0 and apart > 0.35:
-                continue
-            if rate > most:
-                best, most = other, rate
-        return best
+        rated = [(self._rate(value, other), other) for other in (*self.free, *self._surplus)]
+        rate, best = max(rated, key=lambda pair: pair[0], default=(0.0, None))
+        return best if rate > 0 else None
+
+    def _rate(self, value: Value, other: Value) -> float:
+        """Return how well a value may replace another one; 0 if it may not."""
+        if not _is_alike(value, other):
+            return 0.0
+        source, output = self.pair.source.text, self.pair.output.text
+        apart = abs(other.span[0] / max(1, len(source)) - value.span[0] / max(1, len(output)))
+        shared = len(_context(output, value.span) & _context(source, other.span))
+        if value.kind == "number" and shared == 0 and apart > 0.35:
+            return 0.0
+        is_variant = other.raw == value.raw or sorted(digits(other.text)) == sorted(digits(value.text)) != []
+        return (
+            1.0
+            - apart
+            + 0.5 * min(shared, 4)
+            + (0.8 if other.unit == value.unit and other.form == value.form else 0.0)
+            + (0.7 if is_variant else 0.0)
+            - (0.8 if other.weak else 0.0)
+        )
 
     def _compare_channels(self) -> Iterator[FactFinding]:
         """Report another way to send or reach something: by post, by e-mail."""
@@ -768,8 +768,10 @@ class _Comparison:
                 second = _near_words(texts[0], other.span)
                 if own & (second - first) and not own & (first - second):
                     pairs.append((value, others[0], other))
-        for value, old, new in pairs:
-            is_swapped = any(o is new and n is old for _, o, n in pairs)
+        for at, (value, old, new) in enumerate(pairs):
+            if any(o is new and n is old for _, o, n in pairs[:at]):
+                continue  # Two that were exchanged are one finding.
+            is_swapped = any(o is new and n is old for _, o, n in pairs[at:])
             is_repeated = any(new is lost for lost in self.free) and any(
                 _near_words(texts[1], mine.span) & (_near_words(texts[0], old.span) - _near_words(texts[0], new.span))
                 for mine, others in zip(self.outputs, self.equals, strict=True)
@@ -890,7 +892,7 @@ def _context(text: str, span: Span) -> frozenset[str]:
 def _near_words(text: str, span: Span) -> frozenset[str]:
     """Return the beginnings of the content words near a value, in its clause."""
     before = re.split(
-        r"[.!?;:,\n(]\s|\b(?:and|und|but|aber|while|whereas)\b", text[max(0, span[0] - 60) : span[0]].lower()
+        r"[.!?;:,\n(]\s|\b(?:and|und|but|aber|while|whereas)\b", text[max(0, span[0] - 90) : span[0]].lower()
     )[-1]
     after = re.split(
         r"[.!?;:,\n)](?:\s|$)|\b(?:and|und|but|aber|while|whereas)\b", text[span[1] : span[1] + 50].lower()

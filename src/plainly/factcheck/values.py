@@ -690,7 +690,8 @@ class _Reader:
 
     def read_short_year(self, match: re.Match[str]) -> Iterator[Value]:
         glued = "glued" in match.groupdict() and match["glued"]
-        year = int(match["glued"]) if glued else 1900 + int(digits(match[0]))
+        short = int(digits(match[0]))
+        year = int(match["glued"]) if glued else short + (1900 if short > 30 else 2000)
         span = match.span("glued") if glued else match.span()
         yield Value(span, "date", self.text[slice(*span)], (float(year),), float(year), form="year", date=(year, 0, 0))
 
