@@ -8,6 +8,7 @@ same kind that the output does not have, otherwise added. Equal values are compa
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise
@@ -222,7 +223,8 @@ class _Comparison:
                 is_pair = other is not None and other.form == "interval"
                 return CERTAIN if is_pair else 0.3 if value.raw == 1 else LIKELY
             if value.raw == 1 and value.in_words:
-                return CERTAIN if other is not None and other.form != "interval" else 0.3
+                is_pair = other is not None and other.kind == "period" and other.form != "interval"
+                return CERTAIN if is_pair else 0.3
             about = [  # about a month: four weeks
                 mine
                 for mine in self.sources
@@ -256,7 +258,8 @@ class _Comparison:
         )
         if value.weak or value.form in ("ordinal", "times", "special"):
             is_digits = not value.in_words and value.form in ("ordinal", "times")
-            return (CERTAIN if is_digits and same else 0.3) if other is not None else 0.0
+            is_pair = other is not None and other.form == value.form and not other.in_words
+            return (CERTAIN if is_digits and (same or is_pair) else 0.3) if other is not None else 0.0
         if other is None:
             return 0.3 if value.in_words and (value.raw <= 12 or value.raw in (100, 1000)) else LIKELY
         if other.weak:
@@ -295,6 +298,10 @@ class _Comparison:
             return self._is_derived_date(value)
         if value.kind == "time":
             return self._is_derived_time(value)
+        if value.kind == "number" and (clock := re.fullmatch(r"([01]?\d|2[0-3])\.([0-5]\d)", value.text)):
+            minutes = 60.0 * int(clock[1]) + int(clock[2])
+            if self._is_derived_time(replace(value, numbers=(minutes, (minutes + 720) % 1440))):
+                return True
         if value.kind in _MEASURED:
             if value.raw == 18 and ADULT & set(re.findall(r"[\w-]+", self.lower)):
                 return True
@@ -349,7 +356,13 @@ class _Comparison:
                 (later - earlier) % 1440 == gap or (earlier - later) % 1440 == gap
                 for earlier, later in combinations(times, 2)
             )
-        days = [date_of(other) for other in self.sources if other.kind == "date" and other.form == "day"]
+        years = [other.date[0] for other in self.sources if other.form == "year"]
+        if any(_is_close(value.number, 365.25 * abs(later - earlier)) for earlier, later in combinations(years, 2)):
+            return True
+        dates = [other for other in self.sources if other.kind == "date"]
+        if value.scale == MONTH and value.raw == len(_covered_months(dates, self.lower)):
+            return True
+        days = [date_of(other) for other in dates if other.form == "day"]
         gaps = {abs((later - earlier).days) for earlier, later in combinations([day for day in days if day], 2)}
         return any(round(value.number) in (gap, gap + 1) for gap in gaps)
 

@@ -62,6 +62,20 @@ _TOKEN = re.compile(r"(?<![\w.,])(?:(?:US|A|C|NZ)?[$£€¥]\s?)?\d|[½⅓⅔¼�
 LAST_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
+def _name_days() -> dict[str, dict[str, int]]:
+    """Return the words for the days of a month, by language: the fourth, the twenty-first, dem Ersten."""
+    first, numbers = _DATA["numbers"]["ordinals_en"].split(), _DATA["numbers"]["ordinals_de"].split()
+    english = dict(zip(first, range(1, 21), strict=True)) | {"thirtieth": 30, "thirty-first": 31}
+    english |= {f"twenty-{word}": 20 + at for at, word in enumerate(first[:9], 1)}
+    german = dict(zip(numbers, range(1, 21), strict=True)) | {"dreißigste": 30, "einunddreißigste": 31}
+    units = "ein zwei drei vier fünf sechs sieben acht neun".split()  # noqa: SIM905
+    german |= {f"{unit}undzwanzigste": 20 + at for at, unit in enumerate(units, 1)}
+    return {"en": english, "de": {word + ending: at for word, at in german.items() for ending in ("", "n", "r")}}
+
+
+_DAY_NAMES = _name_days()
+
+
 @dataclass(frozen=True)
 class Value:
     """A value in a text."""
@@ -362,6 +376,7 @@ def _date_patterns(
             _Reader.read_date,
         )
         yield rf"\b{more}{day}\s+(?:of\s+)?(?:the\s)?{month}{year}", _Reader.read_date
+        yield rf"\b(?P<day>{_join(_DAY_NAMES['en'])})\s(?:day\s)?of\s{month}{year}", _Reader.read_date
         yield rf"\b{month}\s+(?:the\s+)?{day}\b(?![.:]\d|\s?%|,\d){year}", _Reader.read_date
         yield (
             r"\b(?P<edge>(?:end|close)\sof\s)?(?:the\s)?(?P<quarter>first|second|third|fourth|last|1st|2nd|3rd|4th)\s(?:calendar\s)?quarter\b(?!\sof\san?\s)(?:\s(?:of\s)?(?P<year>[12]\d{3}))?",
@@ -396,6 +411,7 @@ def _date_patterns(
             _Reader.read_date,
         )
         yield rf"\b{more}{day}\s?{month}{year}", _Reader.read_date
+        yield rf"\b(?P<day>{_join(_DAY_NAMES['de'])})\s{month}{year}", _Reader.read_date
         yield (
             r"\b(?P<edge>Ende\sdes\s)?(?P<quarter>erste[nsrm]?|zweite[nsrm]?|dritte[nsrm]?|vierte[nsrm]?|letzte[nsrm]?|1\.|2\.|3\.|4\.)\s(?:Quartals?|Vierteljahre?s?)(?:\s(?P<year>[12]\d{3}))?\b",
             _Reader.read_quarter,
@@ -616,7 +632,8 @@ class _Reader:
         name = next(groups[key] for key in ("month", "month2", "month3", "month4", "month5") if groups.get(key))
         month = self.grammar.months[name.lower()]
         year = int(next((groups[key] for key in ("year", "year2") if groups.get(key)), 0) or 0)
-        day = int(groups.get("day") or 0)
+        named = (groups.get("day") or "0").lower()
+        day = int(named) if named.isdigit() else _DAY_NAMES[self.language][re.sub(r"\s", "-", named)]
         if (
             not day
             and name.islower()
