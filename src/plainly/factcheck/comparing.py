@@ -193,6 +193,10 @@ class _Comparison:
         sure = self._estimate_alone(value, other)
         if sure < CERTAIN or value.kind in _KEYS or len(digits(value.text)) >= _LONG_NUMBER:
             return sure
+        if (value.kind == "date" and self._is_derived_date(value, from_lost=True)) or (
+            value.kind == "time" and self._is_derived_time(value, from_lost=True)
+        ):
+            return LIKELY
         return sure if other is not None and self._is_replaced(value, other) else LIKELY
 
     def _is_replaced(self, value: Value, other: Value) -> bool:
@@ -222,9 +226,6 @@ class _Comparison:
             if value.form == "interval":
                 is_pair = other is not None and other.form == "interval"
                 return CERTAIN if is_pair else 0.3 if value.raw == 1 else LIKELY
-            if value.raw == 1 and value.in_words:
-                is_pair = other is not None and other.kind == "period" and other.form != "interval"
-                return CERTAIN if is_pair else 0.3
             about = [  # about a month: four weeks
                 mine
                 for mine in self.sources
@@ -235,6 +236,9 @@ class _Comparison:
             ]
             if about:
                 return LIKELY if any(mine is lost for mine in about for lost in self.free) else 0.35
+            if value.raw == 1 and value.in_words:
+                is_pair = other is not None and other.kind == "period" and other.form != "interval"
+                return CERTAIN if is_pair else 0.3
             is_unit = any(
                 mine.kind == "period" and mine.raw == value.raw and mine.form == value.form for mine in self.sources
             )
@@ -320,6 +324,9 @@ class _Comparison:
             return False
         if _is_close(value.number, 1.0) and _ALWAYS.search(self.lower):
             return True
+        amounts = [other.number for other in self.sources if other.kind == "amount" and other.number]
+        if value.raw >= 2 and any(_is_close(value.raw, max(a, b) / min(a, b)) for a, b in combinations(amounts, 2)):
+            return True  # 25p a day up to £10: 40 days
         for other in self.sources:
             if other.kind == "period" and other.unit == "working" and not value.unit:
                 if other.raw % 5 == 0 and _is_close(value.number, other.number * 7 / 5):
@@ -539,8 +546,11 @@ class _Comparison:
             return True
         return any(_is_close(target, sum(some)) for size in (2, 3, 4) for some in combinations(numbers[:10], size))
 
-    def _is_derived_date(self, value: Value) -> bool:
-        """Return whether a day, month or weekday follows from the dates and periods of the source."""
+    def _is_derived_date(self, value: Value, *, from_lost: bool = False) -> bool:
+        """Return whether a day, month or weekday follows from the dates and periods of the source.
+
+        What follows from a day that the output lacks may have replaced it.
+        """
         dates = [other for other in self.sources if other.kind == "date"]
         has_relative = bool(relative_days().search(self.lower))
         if value.form == "weekday":
@@ -616,6 +626,12 @@ class _Comparison:
         if has_relative:
             is_before, is_after = _DAY_BEFORE.search(self.lower), _DAY_AFTER.search(self.lower)
             steps |= ({-1} if is_before or not is_after else set()) | ({1} if is_after or not is_before else set())
+        working = {
+            sign * round(other.raw)
+            for other in self.sources
+            for sign in (1, -1)
+            if other.kind == "period" and other.unit == "working" and 1 <= other.raw <= 60
+        }
         month_steps = {
             round(other.number / 30.4375) for other in self.sources if other.kind == "period" and other.number >= 28
         }
@@ -625,8 +641,12 @@ class _Comparison:
                 continue
             base = (other.date[0] or year or 2026, other_month, other_day or 1)
             if other_day:
-                is_kept = not any(lost is other or (lost.form == "day" and lost.date[1] == month) for lost in self.free)
+                is_kept = from_lost or not any(
+                    lost is other or (lost.form == "day" and lost.date[1] == month) for lost in self.free
+                )
                 if is_kept and any(_shift(base, step)[1:] == (month, day) for step in steps):
+                    return True
+                if is_kept and any(_shift_working(base, step)[1:] == (month, day) for step in working):
                     return True
                 for step in month_steps if is_kept else ():
                     if year and other.date[0] and abs(12 * (year - other.date[0]) + month - other_month) != step:
@@ -676,11 +696,12 @@ class _Comparison:
 
     def _is_next_to(self, value: Value, other: Value) -> bool:
         """Return whether a month or year ends where a day begins, or begins where it ends: before 1 May, in April."""
-        if not all(other.date) or other.bound not in ("before", "after"):
+        is_before = other.bound == "before"
+        if not all(other.date[1:]) or not (is_before or other.bound == "after" or value.bound == "before"):
             return False
-        year, month, _ = _shift(other.date, -1 if other.bound == "before" else 1)
-        is_border = month != other.date[1]
-        return is_border and value.date[0] in (0, year) and value.date[1] in (0, month) and any(value.date)
+        year, month, _ = _shift((other.date[0] or 2026, *other.date[1:]), -1 if is_before else 1)
+        is_year = not other.date[0] or value.date[0] in (0, year)
+        return month != other.date[1] and is_year and (value.date[1] == month or (value.form == "year" and month in (1, 12)))
 
     def _have_same_weekday(self, value: Value, other: Value) -> bool:
         """Return whether the same weekday stands before two dates."""
@@ -700,10 +721,17 @@ class _Comparison:
     def _has_lost_day(self) -> bool:
         return any(other.kind == "date" and other.form == "day" for other in self.free)
 
-    def _is_derived_time(self, value: Value) -> bool:
-        times = [number for other in self.sources if other.kind == "time" for number in other.numbers]
+    def _is_derived_time(self, value: Value, *, from_lost: bool = False) -> bool:
+        """Return whether a time follows from a time and a period of the source, or is an example of the period."""
+        clocks = [other for other in self.sources if other.kind == "time"]
+        times = [number for other in clocks for number in other.numbers]
+        bases = [number for other in clocks if from_lost or not self._is_free(other) for number in other.numbers]
+        if not clocks:
+            bases = [
+                number for mine in self.outputs if mine.kind == "time" and mine is not value for number in mine.numbers
+            ]
         steps = [other.number * 1440 for other in self.sources if other.kind == "period" and other.number < 1]
-        for number in times:
+        for number in bases:
             for step in steps:
                 if any(round(number + sign * step - own) % 1440 == 0 for sign in (1, -1) for own in value.numbers):
                     return True
@@ -1011,7 +1039,8 @@ def is_equal(value: Value, other: Value) -> bool:
 def _is_equal_kind(value: Value, other: Value) -> bool:
     match value.kind:
         case "time":
-            return not set(value.numbers).isdisjoint(other.numbers)
+            own, theirs = (set(number % 1439 for number in one.numbers) for one in (value, other))
+            return not own.isdisjoint(theirs)  # 23:59 is midnight.
         case "date":
             return _is_equal_date(value, other)
         case "amount":
@@ -1223,6 +1252,16 @@ def _shift(day: tuple[int, int, int], steps: int) -> tuple[int, int, int]:
     except (ValueError, OverflowError):
         return 0, 0, 0
     return moved.year, moved.month, moved.day
+
+
+def _shift_working(day: tuple[int, int, int], steps: int) -> tuple[int, int, int]:
+    """Return the day that some working days before or after another one; holidays are not known."""
+    sign = 1 if steps > 0 else -1
+    for _ in range(abs(steps)):
+        day = _shift(day, sign)
+        while _weekday(*day) > 5:
+            day = _shift(day, sign)
+    return day
 
 
 def _are_together(a: Value, b: Value, limit: int = _TOGETHER) -> bool:

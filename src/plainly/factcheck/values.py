@@ -439,13 +439,25 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
     if language == "en":
         half = r"(?:\s?(?P<half>[ap])\.?\s?m\b\.?)"
         end = r"(?:\s?(?:hours|hrs|h|o['’]clock)\b)"
-        yield r"\b(?:12\s|twelve\s)?(?P<name>noon|midday|midnight)\b", _Reader.read_time_name
+        yield (
+            rf"\b(?:(?P<minutes>\d{{1,2}}|a|{words}|{minutes})\s(?:minutes?\s)?(?P<side>to|before|past|after)\s)?(?:12\s|twelve\s)?(?P<name>noon|midday|midnight)\b",
+            _Reader.read_time_name,
+        )
         yield (
             rf"\b(?:(?P<past>half\spast)|(?:a\s)?(?P<quarter>quarter)\s(?P<side>past|to|after|before)|(?P<minutes>\d{{1,2}}|{minutes})\s(?:minutes\s)?(?P<side2>past|to|before|after))\s{hour}(?:{half}|{end})?(?!\s(?:%|per|days?|weeks?|months?|years?|hours|minutes|people|of)\b)(?![\w:.,]*\d)",
             _Reader.read_spoken_time,
         )
         yield (
             rf"(?<![\w.:,£€$])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)|\.(?P<minute2>[0-5]\d)(?=\s?[ap]\.?\s?m\b))(?![\d:]){half}?{end}?",
+            _Reader.read_time,
+        )
+        dotted = r"(?:[01]?\d|2[0-4])\.[0-5]\d"
+        yield (
+            rf"(?<![\w.:,£€$])(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?=\s?(?:–|-|to|until)\s?{dotted}(?![\d.%]|\s?[a-z]?%))",
+            _Reader.read_time,
+        )
+        yield (
+            rf"(?:(?<=\d\.\d\d[–-])|(?<=\d\.\d\d\s[–-]\s)|(?<=\d\.\d\d\sto\s)|(?<=\d\.\d\d\suntil\s))(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?![\d.%])",
             _Reader.read_time,
         )
         yield rf"(?<![\w.:,£€$]){hour}(?:{half}|\s?(?:o['’]clock)\b)", _Reader.read_time
@@ -470,6 +482,10 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time,
         )
         yield (
+            rf"(?<![\w.:,£€$]){hour}(?=\s?(?:to|until|till|and|–|-)\s(?:half\spast|(?:a\s)?quarter\s(?:to|past)|(?:{minutes})\s(?:to|past))\s)",
+            _Reader.read_time,
+        )
+        yield (
             rf"{_after('from', 'between', 'day', 'days', 'morning', 'afternoon', 'evening')}{hour}\s?(?:to|until|till|and|–|-)\s?{hour.replace('hour', 'end')}\b(?=[.,;!?)]|$|\s(?:on|and|or|every|each|daily)\b)(?![.,:]\d)",
             _Reader.read_hours,
         )
@@ -489,7 +505,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_spoken_time,
         )
         yield (
-            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d)|\.(?P<minute4>[0-5]\d)(?=\s?(?:bis|–|-)\s?\d{{1,2}}\.\d\d\sUhr))",
+            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d)|\.(?P<minute4>[0-5]\d)(?=(?:\s?(?:,|und|oder|bis|–|-)\s?\d{{1,2}}\.\d\d)+\sUhr))",
             _Reader.read_time,
         )
         yield rf"(?<![\w.:,]){hour}{end}(?!\s?\d)", _Reader.read_time
@@ -502,6 +518,10 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
         )
         yield (
             rf"(?<![\w.:,]){hour}(?=\s(?:am\s(?:Morgen|Vormittag|Mittag|Nachmittag|Abend)|in\sder\s(?:Nacht|Früh)|morgens|vormittags|mittags|nachmittags|abends|nachts)\b)",
+            _Reader.read_time,
+        )
+        yield (
+            rf"(?<![\w.:,]){hour}(?=\s(?:bis|und)\s(?:(?:drei)?viertel\s|halb\s|(?:{minutes})\s(?:vor|nach)\s))",
             _Reader.read_time,
         )
         yield (
@@ -716,11 +736,19 @@ class _Reader:
 
     def read_time_name(self, match: re.Match[str]) -> Iterator[Value]:
         minutes = 0.0 if re.search(r"night|nacht", match[0], re.IGNORECASE) else 720.0
+        if apart := match.groupdict().get("minutes"):
+            count = float(self._minutes(apart))
+            minutes = (minutes + (count if match["side"] in ("past", "after") else -count)) % 1440
         yield Value(match.span(), "time", match[0], (minutes,), minutes // 60 or 12)
 
     def _hour(self, word: str) -> int:
         lower = word.lower()
         return int(word) if word.isdigit() else 1 if lower == "ein" else int(self.grammar.words[lower])
+
+    def _minutes(self, word: str) -> int:
+        name = re.sub(r"\s", "-", word.lower())
+        tens = {"a": 1, "twenty-five": 25, "twenty": 20, "zwanzig": 20}
+        return int(name) if name.isdigit() else tens.get(name) or int(self.grammar.words.get(name, 0))
 
     def read_spoken_time(self, match: re.Match[str]) -> Iterator[Value]:
         hour = self._hour(match["hour"])
@@ -735,10 +763,7 @@ class _Reader:
             side = match["side"]
             minutes = 60 * hour + (15 if side in ("past", "after", "nach") else -15 if side or three else -45)
         else:
-            word = re.sub(r"\s", "-", match["minutes"].lower())
-            ten = {"twenty-five": 25, "twenty": 20, "zwanzig": 20}
-            part = int(word) if word.isdigit() else ten.get(word) or int(self.grammar.words.get(word, 0))
-            minutes = 60 * hour + part * (1 if match["side2"] in ("past", "after", "nach") else -1)
+            minutes = 60 * hour + self._minutes(match["minutes"]) * (1 if match["side2"] in ("past", "after", "nach") else -1)
         is_range = groups["minutes"] and (
             re.search(
                 r"\b(?:from|between|aged?|ages|of|von|zwischen)\s$",
@@ -963,6 +988,7 @@ class _Reader:
                 word in ("a", "an")
                 and "fortnight" not in value.text
                 and not (before and before[-1].strip("(,") in _BEFORE_DURATIONS)
+                and not re.match(r"\s(?:before|after|earlier|later|ago|beforehand)\b", self.text[value.span[1] :])
             ):
                 return None if value.number < 1 / 1500 else replace(value, form="interval")
             return value
