@@ -47,7 +47,7 @@ class _Comparison:
             id(other)
             for value, others in zip(outputs, self.equals, strict=True)
             for other in others
-            if not (value.weak and other.kind in ("date", "time"))
+            if not (value.weak and (other.kind in ("date", "time") or value.form == "ordinal") and value.kind != other.kind)
             and not (value.kind == "date" and other.form == "day" != value.form)
         }
         self.free = [value for value in sources if id(value) not in matched]
@@ -75,9 +75,13 @@ class _Comparison:
                 yield from self._check_equal(value, others)
             elif not self._is_contained(value):
                 unequal.append(value)
-        # What has a clear counterpart first, so that it takes it.
-        rates = {value: max((self._rate(value, other) for other in self.free), default=0.0) for value in unequal}
-        for value in sorted(unequal, key=lambda value: (value.weak, value.kind == "number", -rates[value])):
+        # What is certain and has a clear counterpart first, so that it takes it.
+        ranks = {}
+        for value in unequal:
+            counterpart = self._find_counterpart(value)
+            rate = self._rate(value, counterpart) if counterpart is not None else 0.0
+            ranks[value] = value.weak, value.kind == "number", -self._estimate(value, counterpart), -rate
+        for value in sorted(unequal, key=ranks.__getitem__):
             yield from self._check_unequal(value)
         yield from self._find_exchanges()
         yield from self._compare_channels()
@@ -203,6 +207,9 @@ class _Comparison:
         """Return whether a value stands for another one beyond doubt: in its place, or the output lacks that one."""
         if value.form == "weekday" and sum(lost.form == "weekday" for lost in self.free) > 1:
             return False
+        if value.weak and any(re.match(r"(?:am|im|in|an?)\s", one.text.lower()) for one in (value, other)):  # a day
+            shared = _context(self.pair.output.text, value.span) & _context(self.pair.source.text, other.span)
+            return len(shared) >= 2 or self._is_in_place(value, other)
         is_lost = value.kind == other.kind and self._is_free(other)
         return is_lost or self._is_in_place(value, other)
 
@@ -310,13 +317,20 @@ class _Comparison:
             if value.raw == 18 and ADULT & set(re.findall(r"[\w-]+", self.lower)):
                 return True
             return (
-                self._is_calculated(value, sources)
+                self._is_per_hundred(value)
+                or self._is_calculated(value, sources)
                 or self._is_count(value)
                 or self._is_border(value)
                 or self._is_between(value)
                 or self._is_duration(value)
             )
         return False
+
+    def _is_per_hundred(self, value: Value) -> bool:
+        """Return whether a percentage is said in amounts or numbers: £3 for every £100."""
+        shares = {other.number for other in self.sources if other.kind == "percent"}
+        others = {mine.number for mine in self.outputs if mine.kind == value.kind}
+        return value.number in shares | {100.0} and 100.0 in others and not others.isdisjoint(shares)
 
     def _is_duration(self, value: Value) -> bool:
         """Return whether a period is said in other words: 36 monthly payments, ten working days, around the clock."""
@@ -390,7 +404,7 @@ class _Comparison:
             around,
         )
         is_first = -1 in near and re.search(
-            r"\b(?:from|ab|day|tag|und|and|oder|or|over)\s\|.|\|\s+(?:or|oder|and|und)\s(?:more|older|mehr|älter)",
+            r"\b(?:from|ab|day|tag|und|and|oder|or|over|not\syet|under|below|younger\sthan|noch\snicht|noch\skeine|unter|jünger\sals)\s\|.|\|\s+(?:or|oder|and|und)\s(?:more|older|mehr|älter)",
             around,
         )
         return bool(is_last or is_first)
@@ -503,9 +517,9 @@ class _Comparison:
                                     target, number * factor * share
                                 ):
                                     return True
-        if value.kind in ("amount", "quantity"):
+        if value.kind in ("amount", "quantity", "percent"):
             return any(
-                _is_close(target, number * rate, 0.01)
+                _is_close(target, number * rate, 0.05 if value.about else 0.01)
                 for _, number in bases
                 for ratio in ratios
                 for rate in (ratio, 1 / ratio)
@@ -563,6 +577,8 @@ class _Comparison:
             is_lost = any(other.form == "weekday" for other in self.free)
             if value.number in names or (has_relative and not is_lost) or _EXCEPT.search(self.lower):
                 return True
+            if re.search(r"\b(?:but|except|außer)\s(?:on\s|am\s)?\|", self._around(value)):
+                return True
             if _CLOSED.search(self.lower) and not _CLOSED.search(self.pair.output.text.lower()):
                 return True
             around = {name for day in full for name in (_weekday(*_shift(day, -1)), _weekday(*_shift(day, 1)))}
@@ -615,7 +631,8 @@ class _Comparison:
         if value.form != "day":
             return False
         known_years = {other.date[0] for other in dates if other.date[0]}
-        if year and known_years and year not in known_years and not any(abs(year - base) <= 1 for base in known_years):
+        reach = 1 + max((other.number / 365.25 for other in self.sources if other.kind == "period"), default=0.0)
+        if year and known_years and not any(abs(year - base) <= reach for base in known_years):
             return False
         steps = {
             sign * round(other.number)
@@ -651,11 +668,10 @@ class _Comparison:
                 for step in month_steps if is_kept else ():
                     if year and other.date[0] and abs(12 * (year - other.date[0]) + month - other_month) != step:
                         continue
-                    if day == other_day and month in (
-                        (other_month + step - 1) % 12 + 1,
-                        (other_month - step - 1) % 12 + 1,
-                    ):
-                        return True
+                    for sign in (1, -1):
+                        moved = (base[0], (other_month + sign * step - 1) % 12 + 1, other_day)
+                        if (month, day) in (moved[1:], _shift(moved, -1)[1:]):
+                            return True
                 if (
                     _shift(base, 1)[1:] == (month, day)
                     and (value.bound in ("before", "from") or _opens(self.pair.output.text, value.span))
@@ -696,7 +712,7 @@ class _Comparison:
 
     def _is_next_to(self, value: Value, other: Value) -> bool:
         """Return whether a month or year ends where a day begins, or begins where it ends: before 1 May, in April."""
-        is_before = other.bound == "before"
+        is_before = other.bound in ("before", "from")
         if not all(other.date[1:]) or not (is_before or other.bound == "after" or value.bound == "before"):
             return False
         year, month, _ = _shift((other.date[0] or 2026, *other.date[1:]), -1 if is_before else 1)
@@ -746,9 +762,12 @@ class _Comparison:
 
     def _find_counterpart(self, value: Value) -> Value | None:
         """Return the value of the source that this one replaces: of the same kind, in a similar place."""
-        rated = [(self._rate(value, other), other) for other in (*self.free, *self._surplus)]
-        rate, best = max(rated, key=lambda pair: pair[0], default=(0.0, None))
-        return best if rate > 0 else None
+        for others in (self.free, self._surplus):
+            rated = [(self._rate(value, other), other) for other in others]
+            rate, best = max(rated, key=lambda pair: pair[0], default=(0.0, None))
+            if rate > 0:
+                return best
+        return None
 
     def _rate(self, value: Value, other: Value) -> float:
         """Return how well a value may replace another one; 0 if it may not."""
@@ -757,7 +776,7 @@ class _Comparison:
         source, output = self.pair.source.text, self.pair.output.text
         apart = abs(other.span[0] / max(1, len(source)) - value.span[0] / max(1, len(output)))
         shared = len(_context(output, value.span) & _context(source, other.span))
-        if value.kind == "number" and shared == 0 and apart > 0.35:
+        if value.kind == "number" and value.form != "ordinal" and shared == 0 and apart > 0.35:
             return 0.0
         is_variant = other.raw == value.raw or sorted(digits(other.text)) == sorted(digits(value.text)) != []
         return (

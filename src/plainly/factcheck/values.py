@@ -193,7 +193,7 @@ def _grammar(language: str) -> _Grammar:
     mul = _join(special)
     spelled = (
         rf"""|\b(?P<fraction>{fraction})\b|\b(?P<order>{order})\b|\b(?P<special>{mul})\b
-        |\b(?P<words>{in_words})(?=\b|mal\b|fach|-?(?:jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich))
+        |\b(?P<words>{in_words})(?=\b|mal\b|fach|-?(?:jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich|stündlich))
         |\b(?P<article>{article})\b"""
         if language in LANGUAGES
         else ""
@@ -218,13 +218,13 @@ def _grammar(language: str) -> _Grammar:
     )
     period = re.compile(
         rf"(?:[-\s]?(?:(?:{adjective})\s+){{0,2}}(?P<working>working|business|"
-        rf"school)?\s?{prefix}(?P<unit>{unit})(?:[’']s?)?{glued if base == 'de' else ''})\b(?!-)",
+        rf"school)?\s?{prefix}(?P<unit>{unit})(?:[’']s?)?{glued if base == 'de' else ''})\b(?!-(?!Takt|Rhythmus))",
         re.IGNORECASE,
     )
     if base == "en":
         part_after = (
             r"\s*,?\s*(?:(?:in|of)\s+(?:the\s+)?(?:early\s+|late\s+)?(?P<part>morning|afternoon|evening|night)|"
-            r"at\s+(?P<night>night|noon|midnight))"
+            rf"at\s+(?P<night>night|noon|midnight))(?!\s+(?:at|from|between)\s+(?:\d|(?:{_join(cardinals[1:13])})\b))"
         )
         part_before = (
             r"(?P<part>morning|afternoon|evening|night)s?,?\s+(?:at|from|between|until)\s+(?:[\w:.]+\s+(?:and|to|"
@@ -233,7 +233,7 @@ def _grammar(language: str) -> _Grammar:
     else:
         part_after = (
             r"\s*,?\s*(?:am\s+(?:frühen\s+|späten\s+)?|in\s+der\s+)?(?P<part>morgen|vormittag|mittag|nachmittag|"
-            r"abend|nacht|nächte|früh)s?\b"
+            r"abend|nacht|nächte|früh)s?\b(?!\s+(?:um|von|ab|zwischen|gegen)\b)"
         )
         part_before = (
             r"(?P<part>morgen|vormittag|mittag|nachmittag|abend|nacht|nächte|früh)s?,?\s+(?:um|von|zwischen|bis|"
@@ -453,7 +453,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
         )
         dotted = r"(?:[01]?\d|2[0-4])\.[0-5]\d"
         yield (
-            rf"(?<![\w.:,£€$])(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?=\s?(?:–|-|to|until)\s?{dotted}(?![\d.%]|\s?[a-z]?%))",
+            rf"(?<![\w.:,£€$])(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?=\s?(?:–|-|to|until|and)\s?(?:{dotted}(?![\d.%])|\d{{1,2}}\s?[ap]\.?\s?m\b|noon|midday|midnight)(?!\s?%))",
             _Reader.read_time,
         )
         yield (
@@ -505,7 +505,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_spoken_time,
         )
         yield (
-            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d)|\.(?P<minute4>[0-5]\d)(?=(?:\s?(?:,|und|oder|bis|–|-)\s?\d{{1,2}}\.\d\d)+\sUhr))",
+            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d)|\.(?P<minute4>[0-5]\d)(?=(?:\s?(?:,|und|oder|bis|–|-)\s?\d{{1,2}}(?:\.\d\d)?)+\sUhr))",
             _Reader.read_time,
         )
         yield rf"(?<![\w.:,]){hour}{end}(?!\s?\d)", _Reader.read_time
@@ -1489,7 +1489,7 @@ def _first_words(language: str) -> re.Pattern[str]:
         )
     unit = "ein|eins|zwei|zwo|drei|vier|fünf|sechs|sech|sieben|sieb|acht|neun|zehn|elf|zwölf"
     numbers = rf"(?:{unit}|{_join(table['tens_de'].split())}|zig|und|hundert|tausend|null)+"
-    ending = r"mal|(?:fach|jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich)\w*"
+    ending = r"mal|(?:fach|jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich|stündlich)\w*"
     return re.compile(
         rf"eine?[mnrs]?|(?:{_join(words)})[nrsm]?|(?!und(?:mal|fach)?$){numbers}(?:{ending})?|millionen|(?:drei)?viertel\w*"
     )
