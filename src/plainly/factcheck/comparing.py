@@ -165,7 +165,8 @@ class _Comparison:
         sure = self._estimate(value, counterpart)
         if sure >= LIKELY and value.kind in ("amount", "quantity") and self._is_calculated_in_steps(value, near):
             is_close = counterpart is not None and _differ_in_a_digit(value.text, counterpart.text)
-            sure = LIKELY if sure >= CERTAIN and not is_close else sure if is_close else 0.3
+            is_pair = counterpart is not None and counterpart.kind == value.kind
+            sure = sure if is_close else LIKELY if sure >= CERTAIN and is_pair else 0.3
         if sure < 0.2:
             return
         if counterpart is not None:
@@ -192,7 +193,8 @@ class _Comparison:
     def _estimate(self, value: Value, other: Value | None) -> float:
         """Return the confidence that a value was changed (from another one) or added.
 
-        A value that replaces no value of the source may follow from it in a way that is not known here: it is doubtful.
+        A value that replaces no value of the source may follow from it in a way that is not known here: it is doubtful,
+        except for an exact amount, which is not an example.
         """
         sure = self._estimate_alone(value, other)
         if sure < CERTAIN or value.kind in _KEYS or len(digits(value.text)) >= _LONG_NUMBER:
@@ -201,17 +203,25 @@ class _Comparison:
             value.kind == "time" and self._is_derived_time(value, from_lost=True)
         ):
             return LIKELY
-        return sure if other is not None and self._is_replaced(value, other) else LIKELY
+        if other is None or other.kind != value.kind:
+            return sure if self._is_exact_amount(value) else LIKELY
+        return sure if self._is_replaced(value, other) else LIKELY
+
+    def _is_exact_amount(self, value: Value) -> bool:
+        is_exact = value.kind == "amount" and value.unit != "pound" and not value.about
+        sentence = _sentence(self.pair.output.text, value.span).lower()
+        return is_exact and _count_significant(value.raw) > 1 and not _EXAMPLE.search(sentence)
 
     def _is_replaced(self, value: Value, other: Value) -> bool:
         """Return whether a value stands for another one beyond doubt: in its place, or the output lacks that one."""
+        if self._is_in_place(value, other):
+            return True
         if value.form == "weekday" and sum(lost.form == "weekday" for lost in self.free) > 1:
             return False
         if value.weak and any(re.match(r"(?:am|im|in|an?)\s", one.text.lower()) for one in (value, other)):  # a day
             shared = _context(self.pair.output.text, value.span) & _context(self.pair.source.text, other.span)
-            return len(shared) >= 2 or self._is_in_place(value, other)
-        is_lost = value.kind == other.kind and self._is_free(other)
-        return is_lost or self._is_in_place(value, other)
+            return len(shared) >= 2
+        return self._is_free(other)
 
     def _estimate_alone(self, value: Value, other: Value | None) -> float:
         if value.kind in ("email", "url", "phone", "reference", "address"):
@@ -899,6 +909,7 @@ _NO_MORE = re.compile(
     r"\b(?:not?|never|nicht|keine?)\s(?:more|less|fewer|later|earlier|sooner|longer|shorter|older|younger|higher|lower|"
     r"exceed\w*|mehr|weniger|länger|kürzer|später|früher|älter|jünger|höher|über|unter)\b|\bnicht\sübersteig\w+"
 )
+_EXAMPLE = re.compile(r"\b(?:example|e\.g|say|suppose|imagine|if|beispiel\w*|z\. ?b|etwa|angenommen|wenn|falls|fehlen)\b")
 _NOT = re.compile(r"\b(?:not|no|never|nobody|nothing|cannot|without|n[o’']t|\w+n[’']t|nicht|kein\w*|nie|niemand|nichts|ohne)\b")
 _EXEMPT = re.compile(
     r"\b(?:exempt\w*|free|excluded|unless|except|only|need|befreit|ausgenommen|entfällt|frei|außer|ausgeschlossen|nur|brauch\w+)\b"
@@ -1004,9 +1015,8 @@ def _is_alike(value: Value, other: Value) -> bool:
         return any({value.form, other.form} <= group for group in groups)
     if value.kind == other.kind:
         if value.kind == "period":
-            return (value.form == "interval") == (other.form == "interval") and (value.form == "bare") == (
-                other.form == "bare"
-            )
+            is_cycle = (value.form == "interval") == (other.form == "interval") or not (value.weak or other.weak)
+            return is_cycle and (value.form == "bare") == (other.form == "bare")
         if value.kind == "quantity":
             return value.unit == other.unit or _is_close(value.raw, other.raw)
         return True

@@ -529,7 +529,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_hours,
         )
         yield (
-            rf"(?<=\bum\s){hour}\b(?=[.,;!?]|\s(?-i:[a-zäöü]))(?![.,:]\d)(?!\s(?:und|oder|bis)\s\w+\s(?:%|prozent|tage?|wochen?|monate?|jahre?|stunden?|minuten?|euro)\b)",
+            rf"(?<=\bum\s){hour}\b(?=[.,;!?]|\s(?-i:[a-zäöü])(?!\.|[mgl]?\b))(?!\s(?:[kcm]m|kg|ml|qm|ct)\b)(?![.,:]\d)(?!\s(?:und|oder|bis)\s\w+\s(?:%|prozent|tage?|wochen?|monate?|jahre?|stunden?|minuten?|euro)\b)",
             _Reader.read_time,
         )
 
