@@ -1351,7 +1351,7 @@ _MIN = re.compile(
     r"(?:\b(?:at\sleast|minimum(?:\sof)?|not?\s(?:less|fewer|shorter|lower|younger)\sthan|never\s(?:less|fewer)\sthan|mindestens|wenigstens|minimal|nicht\s(?:weniger|kürzer|unter|kleiner|jünger)(?:\sals)?|mindestdauer\svon|mindestalter\svon)\s(?:\w+\s){0,2})$"
 )
 _MAX = re.compile(
-    r"(?:\b(?:at\s(?:the\s)?most|up\sto|maximum(?:\sof)?|not?\s(?:more|longer|larger|higher|older|greater)\sthan|never\s(?:more|longer)\sthan|höchstens|maximal|längstens|bis\szu|nicht\s(?:mehr|länger|über|älter|größer|höher)(?:\sals)?|höchstdauer\svon)\s(?:\w+\s){0,2})$"
+    r"(?:\b(?:at\s(?:the\s)?most|up\sto|maximum(?:\sof)?|not?\s(?:more|longer|larger|higher|older|greater)\sthan|never\s(?:more|longer)\sthan|within|innerhalb(?:\svon)?|binnen|höchstens|maximal|längstens|bis\szu|nicht\s(?:mehr|länger|über|älter|größer|höher)(?:\sals)?|höchstdauer\svon)\s(?:\w+\s){0,2})$"
 )
 _LATE = re.compile(r"\b(?:not?\slater\sthan|at\s(?:the\s)?latest|spätestens|nicht\sspäter\sals)\s(?:\w+\s){0,2}$")
 _EARLY = re.compile(
