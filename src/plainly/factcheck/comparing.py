@@ -47,7 +47,9 @@ class _Comparison:
             id(other)
             for value, others in zip(outputs, self.equals, strict=True)
             for other in others
-            if not (value.weak and (other.kind in ("date", "time") or value.form == "ordinal") and value.kind != other.kind)
+            if not (
+                value.weak and (other.kind in ("date", "time") or value.form == "ordinal") and value.kind != other.kind
+            )
             and not (value.kind == "date" and other.form == "day" != value.form)
         }
         self.free = [value for value in sources if id(value) not in matched]
@@ -132,16 +134,16 @@ class _Comparison:
             if ours in own and all(theirs in mark and ours not in mark for mark in marks)
         }
         due = [other.per for other in others if other.kind == "amount"]
-        if value.per and value.kind == "amount" and due:
-            if all(per and not _is_close(per, value.per, 0.01) for per in due):
-                return CERTAIN
+        is_due = value.per and value.kind == "amount" and due
+        if is_due and all(per and not _is_close(per, value.per, 0.01) for per in due):
+            return CERTAIN
         if not turned or turned - _LIMITS:
             return CERTAIN if turned else 0.0
-        texts = (
+        sentences = (
             _sentence(self.pair.source.text, others[0].span),
             _sentence(self.pair.output.text, value.span, with_answer=True),
         )
-        texts = tuple(_NO_MORE.sub("", text.lower()) for text in texts)
+        texts = [_NO_MORE.sub("", sentence.lower()) for sentence in sentences]
         if len(_NOT.findall(texts[0])) % 2 != len(_NOT.findall(texts[1])) % 2:
             return 0.0
         return LIKELY if any(map(_EXEMPT.search, texts)) else CERTAIN
@@ -387,8 +389,10 @@ class _Comparison:
                 (later - earlier) % 1440 == gap or (earlier - later) % 1440 == gap
                 for earlier, later in combinations(times, 2)
             )
-        years = [other.date[0] for other in self.sources if other.form == "year"]
-        if any(_is_close(value.number, 365.25 * abs(later - earlier)) for earlier, later in combinations(years, 2)):
+        named_years = [other.date[0] for other in self.sources if other.form == "year"]
+        if any(
+            _is_close(value.number, 365.25 * abs(later - earlier)) for earlier, later in combinations(named_years, 2)
+        ):
             return True
         dates = [other for other in self.sources if other.kind == "date"]
         if value.scale == MONTH and value.raw == len(_covered_months(dates, self.lower)):
@@ -650,6 +654,9 @@ class _Comparison:
             for sign in (1, -1)
             if other.kind == "period" and 1 <= other.number <= 400
         }
+        steps |= {step - 1 for step in steps if 1 < step <= 14}  # three days from 8 March: until 10 March
+        if re.search(r"\bweek (?:commencing|beginning|of|starting)\b|\bwoche (?:vom|ab|von)\b", self.lower):
+            steps |= {4, 6}
         if has_relative:
             is_before, is_after = _DAY_BEFORE.search(self.lower), _DAY_AFTER.search(self.lower)
             steps |= ({-1} if is_before or not is_after else set()) | ({1} if is_after or not is_before else set())
@@ -673,6 +680,8 @@ class _Comparison:
                 )
                 if is_kept and any(_shift(base, step)[1:] == (month, day) for step in steps):
                     return True
+                if is_kept and other.bound in ("after", "until") and _shift(base, 1)[1:] == (month, day):
+                    return True  # the first day that is too late
                 if is_kept and any(_shift_working(base, step)[1:] == (month, day) for step in working):
                     return True
                 for step in month_steps if is_kept else ():
@@ -727,7 +736,11 @@ class _Comparison:
             return False
         year, month, _ = _shift((other.date[0] or 2026, *other.date[1:]), -1 if is_before else 1)
         is_year = not other.date[0] or value.date[0] in (0, year)
-        return month != other.date[1] and is_year and (value.date[1] == month or (value.form == "year" and month in (1, 12)))
+        return (
+            month != other.date[1]
+            and is_year
+            and (value.date[1] == month or (value.form == "year" and month in (1, 12)))
+        )
 
     def _have_same_weekday(self, value: Value, other: Value) -> bool:
         """Return whether the same weekday stands before two dates."""
@@ -860,7 +873,7 @@ _MOVABLE = re.compile(
     r"|\bkw\b|kalenderwoche|calendar week|\bweek \d"
 )
 _YEAR_END = re.compile(
-    r"\b(?:end|close)\sof\s(?:the|each|every)\s(?:calendar\s)?year|year-end|jahresende|"
+    r"\b(?:end|close)\sof\s(?:the|each|every)\s(?:calendar\s)?year|year-end|turn\sof\sthe\syear|jahresende|jahreswechsel|"
     r"(?:ende|schluss|ablauf)\s(?:des|eines|jedes)\s(?:kalender)?jahre?s"
 )
 _EXCEPT = re.compile(r"\b(?:except(?:ed|ing)?|excluding|other than|apart from|außer|ausgenommen|mit ausnahme)\b")
@@ -909,8 +922,12 @@ _NO_MORE = re.compile(
     r"\b(?:not?|never|nicht|keine?)\s(?:more|less|fewer|later|earlier|sooner|longer|shorter|older|younger|higher|lower|"
     r"exceed\w*|mehr|weniger|länger|kürzer|später|früher|älter|jünger|höher|über|unter)\b|\bnicht\sübersteig\w+"
 )
-_EXAMPLE = re.compile(r"\b(?:example|e\.g|say|suppose|imagine|if|beispiel\w*|z\. ?b|etwa|angenommen|wenn|falls|fehlen)\b")
-_NOT = re.compile(r"\b(?:not|no|never|nobody|nothing|cannot|without|n[o’']t|\w+n[’']t|nicht|kein\w*|nie|niemand|nichts|ohne)\b")
+_EXAMPLE = re.compile(
+    r"\b(?:example|e\.g|say|suppose|imagine|if|beispiel\w*|z\. ?b|etwa|angenommen|wenn|falls|fehlen)\b"
+)
+_NOT = re.compile(
+    r"\b(?:not|no|never|nobody|nothing|cannot|without|n[o’']t|\w+n[’']t|nicht|kein\w*|nie|niemand|nichts|ohne)\b"
+)
 _EXEMPT = re.compile(
     r"\b(?:exempt\w*|free|excluded|unless|except|only|need|befreit|ausgenommen|entfällt|frei|außer|ausgeschlossen|nur|brauch\w+)\b"
 )
@@ -1068,7 +1085,7 @@ def is_equal(value: Value, other: Value) -> bool:
 def _is_equal_kind(value: Value, other: Value) -> bool:
     match value.kind:
         case "time":
-            own, theirs = (set(number % 1439 for number in one.numbers) for one in (value, other))
+            own, theirs = ({number % 1439 for number in one.numbers} for one in (value, other))
             return not own.isdisjoint(theirs)  # 23:59 is midnight.
         case "date":
             return _is_equal_date(value, other)

@@ -457,7 +457,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time,
         )
         yield (
-            rf"(?:(?<=\d\.\d\d[–-])|(?<=\d\.\d\d\s[–-]\s)|(?<=\d\.\d\d\sto\s)|(?<=\d\.\d\d\suntil\s))(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?![\d.%])",
+            r"(?:(?<=\d\.\d\d[–-])|(?<=\d\.\d\d\s[–-]\s)|(?<=\d\.\d\d\sto\s)|(?<=\d\.\d\d\suntil\s))(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?![\d.%])",
             _Reader.read_time,
         )
         yield rf"(?<![\w.:,£€$]){hour}(?:{half}|\s?(?:o['’]clock)\b)", _Reader.read_time
@@ -486,7 +486,9 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time,
         )
         yield (
-            rf"{_after('from', 'between', 'day', 'days', 'morning', 'afternoon', 'evening')}{hour}\s?(?:to|until|till|and|–|-)\s?{hour.replace('hour', 'end')}\b(?=[.,;!?)]|$|\s(?:on|and|or|every|each|daily)\b)(?![.,:]\d)",
+            rf"{_after('from', 'between', 'day', 'days', 'morning', 'afternoon', 'evening')}{hour}\s?"
+            rf"(?:to|until|till|and|–|-)\s?{hour.replace('hour', 'end')}\b"
+            r"(?=[.,;!?)]|$|\s(?:on|and|or|every|each|daily)\b)(?![.,:]\d)",
             _Reader.read_hours,
         )
         yield (
@@ -525,7 +527,9 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time,
         )
         yield (
-            rf"{_after('von', 'zwischen', 'tag', 'tags', 'abend', 'abends')}{hour}\s?(?:bis|und|–|-)\s?{hour.replace('hour', 'end')}\b(?=[.,;!?)]|$|\s(?:und|oder|am|an|jeden|offen|geöffnet|da|für)\b)(?![.,:]\d)",
+            rf"{_after('von', 'zwischen', 'tag', 'tags', 'abend', 'abends')}{hour}\s?"
+            rf"(?:bis|und|–|-)\s?{hour.replace('hour', 'end')}\b"
+            r"(?=[.,;!?)]|$|\s(?:und|oder|am|an|jeden|offen|geöffnet|da|für)\b)(?![.,:]\d)",
             _Reader.read_hours,
         )
         yield (
@@ -763,7 +767,9 @@ class _Reader:
             side = match["side"]
             minutes = 60 * hour + (15 if side in ("past", "after", "nach") else -15 if side or three else -45)
         else:
-            minutes = 60 * hour + self._minutes(match["minutes"]) * (1 if match["side2"] in ("past", "after", "nach") else -1)
+            minutes = 60 * hour + self._minutes(match["minutes"]) * (
+                1 if match["side2"] in ("past", "after", "nach") else -1
+            )
         is_range = groups["minutes"] and (
             re.search(
                 r"\b(?:from|between|aged?|ages|of|von|zwischen)\s$",
@@ -1489,7 +1495,9 @@ def _first_words(language: str) -> re.Pattern[str]:
         )
     unit = "ein|eins|zwei|zwo|drei|vier|fünf|sechs|sech|sieben|sieb|acht|neun|zehn|elf|zwölf"
     numbers = rf"(?:{unit}|{_join(table['tens_de'].split())}|zig|und|hundert|tausend|null)+"
-    ending = r"mal|(?:fach|jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich|stündlich)\w*"
+    ending = (
+        r"mal|(?:fach|jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich|stündlich)\w*"
+    )
     return re.compile(
         rf"eine?[mnrs]?|(?:{_join(words)})[nrsm]?|(?!und(?:mal|fach)?$){numbers}(?:{ending})?|millionen|(?:drei)?viertel\w*"
     )
