@@ -136,9 +136,9 @@ class _Comparison:
         due = [other.per for other in others if other.kind == "amount"]
         is_due = value.per and value.kind == "amount" and due
         if is_due and all(per and not _is_close(per, value.per, 0.01) for per in due):
-            return CERTAIN
+            return LIKELY
         if not turned or turned - _LIMITS:
-            return CERTAIN if turned else 0.0
+            return LIKELY if turned else 0.0
         sentences = (
             _sentence(self.pair.source.text, others[0].span),
             _sentence(self.pair.output.text, value.span, with_answer=True),
@@ -146,7 +146,7 @@ class _Comparison:
         texts = [_NO_MORE.sub("", sentence.lower()) for sentence in sentences]
         if len(_NOT.findall(texts[0])) % 2 != len(_NOT.findall(texts[1])) % 2:
             return 0.0
-        return LIKELY if any(map(_EXEMPT.search, texts)) else CERTAIN
+        return LIKELY
 
     # Values that the source does not have
 
@@ -195,8 +195,7 @@ class _Comparison:
     def _estimate(self, value: Value, other: Value | None) -> float:
         """Return the confidence that a value was changed (from another one) or added.
 
-        A value that replaces no value of the source may follow from it in a way that is not known here: it is doubtful,
-        except for an exact amount, which is not an example.
+        A value that replaces no value of the source may follow from it in a way that is not known here: it is doubtful.
         """
         sure = self._estimate_alone(value, other)
         if sure < CERTAIN or value.kind in _KEYS or len(digits(value.text)) >= _LONG_NUMBER:
@@ -205,25 +204,22 @@ class _Comparison:
             value.kind == "time" and self._is_derived_time(value, from_lost=True)
         ):
             return LIKELY
-        if other is None or other.kind != value.kind:
-            return sure if self._is_exact_amount(value) else LIKELY
-        return sure if self._is_replaced(value, other) else LIKELY
-
-    def _is_exact_amount(self, value: Value) -> bool:
-        is_exact = value.kind == "amount" and value.unit != "pound" and not value.about
-        sentence = _sentence(self.pair.output.text, value.span).lower()
-        return is_exact and _count_significant(value.raw) > 1 and not _EXAMPLE.search(sentence)
+        return sure if other is not None and self._is_replaced(value, other) else LIKELY
 
     def _is_replaced(self, value: Value, other: Value) -> bool:
-        """Return whether a value stands for another one beyond doubt: in its place, or the output lacks that one."""
+        """Return whether a value stands for another one beyond doubt.
+
+        It stands in its place; or no other value of the source may be meant, and the words around it agree, or there
+        are few values and it is the same with another digit or unit.
+        """
         if self._is_in_place(value, other):
             return True
-        if value.form == "weekday" and sum(lost.form == "weekday" for lost in self.free) > 1:
+        if value.kind != other.kind or any(mine is not other and _is_alike(value, mine) for mine in self.free):
             return False
-        if value.weak and any(re.match(r"(?:am|im|in|an?)\s", one.text.lower()) for one in (value, other)):  # a day
-            shared = _context(self.pair.output.text, value.span) & _context(self.pair.source.text, other.span)
-            return len(shared) >= 2
-        return self._is_free(other)
+        shared = len(_context(self.pair.output.text, value.span) & _context(self.pair.source.text, other.span))
+        is_variant = _is_close(value.raw, other.raw) or _differ_in_a_digit(value.text, other.text)
+        are_few = max(len(self.sources), len(self.outputs)) <= 3
+        return shared >= 2 or (are_few and (is_variant or shared == 1))
 
     def _estimate_alone(self, value: Value, other: Value | None) -> float:
         if value.kind in ("email", "url", "phone", "reference", "address"):
@@ -922,14 +918,8 @@ _NO_MORE = re.compile(
     r"\b(?:not?|never|nicht|keine?)\s(?:more|less|fewer|later|earlier|sooner|longer|shorter|older|younger|higher|lower|"
     r"exceed\w*|mehr|weniger|länger|kürzer|später|früher|älter|jünger|höher|über|unter)\b|\bnicht\sübersteig\w+"
 )
-_EXAMPLE = re.compile(
-    r"\b(?:example|e\.g|say|suppose|imagine|if|beispiel\w*|z\. ?b|etwa|angenommen|wenn|falls|fehlen)\b"
-)
 _NOT = re.compile(
     r"\b(?:not|no|never|nobody|nothing|cannot|without|n[o’']t|\w+n[’']t|nicht|kein\w*|nie|niemand|nichts|ohne)\b"
-)
-_EXEMPT = re.compile(
-    r"\b(?:exempt\w*|free|excluded|unless|except|only|need|befreit|ausgenommen|entfällt|frei|außer|ausgeschlossen|nur|brauch\w+)\b"
 )
 
 
