@@ -3,11 +3,11 @@
 Run: python bench/facts.py letters [--held-out] [--write]
      python bench/facts.py planted|references|people|speed [--spec 'facts(…)']   (public files, see docs/data.md)
 
-Letters: precision by kind of the findings that are certain in bench/letters.jsonl and bench/values.jsonl, whose sound
-pairs are also taken with one digit changed, and the pairs that are blocked or sent to review, by group. Rules are
-developed on the tuning half of both. ``--held-out`` prints the other half, of which no pair was read during
-development; ``--write`` writes the table to factcheck/precision.toml, from which follows what blocks, and to
-docs/facts.md.
+Letters: precision by kind of the findings that are certain in bench/letters.jsonl, whose sound pairs are also taken
+with one digit changed, and the pairs that are blocked or sent to review, by group. Rules are developed on the tuning
+half. ``--held-out`` prints the other half, of which no pair was read during development, and bench/values.jsonl, whose
+authors did not know the rules; ``--write`` writes the table to factcheck/precision.toml, from which follows what
+blocks, and to docs/facts.md.
 
 Planted: the audit's negate, swap-numbers, swap-names, hallucinate and drop-split on ASSET's references, where an attack
 records what it changed; found means: a finding of that kind that overlaps with the change. People: the annotations of
@@ -46,7 +46,7 @@ VALUE_GROUPS = ("amount", "period", "date", "contact")
 NEAR = 40  # characters between a finding and the words in question: "at least" belongs to "50 cm"
 PRECISION = Path(reading.__file__).with_name("precision.toml")
 PAGE = Path(__file__).parent.parent / "docs" / "facts.md"
-MORE = Path(__file__).with_name("values.jsonl")  # by authors who did not know the rules
+MORE = Path(__file__).with_name("values.jsonl")  # by authors who did not know the rules; for measuring
 KINDS = {
     "negate": {"polarity", "modality"},
     "swap-numbers": VALUES,
@@ -58,10 +58,8 @@ _PEOPLE = "AshOlogn/Evaluating-Factuality-in-Text-Simplification"
 
 def letters(half: str, *, write: bool = False) -> None:
     """Precision by kind, and the pairs blocked or sent to review, by group and language."""
-    pairs, more = (
-        [pair for pair in benchmark.read_pairs(file) if benchmark.half(pair["source"]) == half]
-        for file in (benchmark.FILE, MORE)
-    )
+    pairs = [pair for pair in benchmark.read_pairs() if benchmark.half(pair["source"]) == half]
+    more = benchmark.read_pairs(MORE) if half == "held out" else []
     sound = [pair for pair in (*pairs, *more) if not pair["wrong"] and re.search(r"\d", pair["output"])]
     measured = [*pairs, *more, *map(_change_digit, sound)]
     checked = RULES.check([pair["source"] for pair in measured], [pair["output"] for pair in measured])
@@ -88,10 +86,9 @@ def letters(half: str, *, write: bool = False) -> None:
             precision.append(f"| `{kind}` | {n} | {good} | {good / n:.0%} | {low:.0%} to {high:.0%} | {blocks} |")
         _replace_part("precision", "\n".join(precision))
     blocking = {kind for kind, (n, good, *_) in rows.items() if good >= reading.PRECISE * n}
-    tables = {
-        "letters": _outcome_table(pairs, checked, blocking),
-        "values": _outcome_table(more, checked[len(pairs) :], blocking),
-    }
+    tables = {"letters": _outcome_table(pairs, checked, blocking)}
+    if more:
+        tables["values"] = _outcome_table(more, checked[len(pairs) :], blocking)
     for name, table in tables.items():
         print(f"{name}\n{table}")
         if write:

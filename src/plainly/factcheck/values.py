@@ -62,20 +62,6 @@ _TOKEN = re.compile(r"(?<![\w.,])(?:(?:US|A|C|NZ)?[$£€¥]\s?)?\d|[½⅓⅔¼�
 LAST_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-def _name_days() -> dict[str, dict[str, int]]:
-    """Return the words for the days of a month, by language: the fourth, the twenty-first, dem Ersten."""
-    first, numbers = _DATA["numbers"]["ordinals_en"].split(), _DATA["numbers"]["ordinals_de"].split()
-    english = dict(zip(first, range(1, 21), strict=True)) | {"thirtieth": 30, "thirty-first": 31}
-    english |= {f"twenty-{word}": 20 + at for at, word in enumerate(first[:9], 1)}
-    german = dict(zip(numbers, range(1, 21), strict=True)) | {"dreißigste": 30, "einunddreißigste": 31}
-    units = "ein zwei drei vier fünf sechs sieben acht neun".split()  # noqa: SIM905
-    german |= {f"{unit}undzwanzigste": 20 + at for at, unit in enumerate(units, 1)}
-    return {"en": english, "de": {word + ending: at for word, at in german.items() for ending in ("", "n", "r")}}
-
-
-_DAY_NAMES = _name_days()
-
-
 @dataclass(frozen=True)
 class Value:
     """A value in a text."""
@@ -120,11 +106,6 @@ _Read = Callable[["_Reader", re.Match[str]], Iterator[Value]]  # yields the valu
 def _cased(pattern: str) -> str:
     """Return a pattern in which capitals count."""
     return f"(?-i:{pattern})"
-
-
-def _after(*words: str) -> str:
-    """Return a pattern that matches nothing, after one of some words, a colon or a comma."""
-    return "(?:" + "|".join(rf"(?<={word}{mark}\s)" for word in words for mark in ("", ",", ":")) + ")"
 
 
 @dataclass(frozen=True)
@@ -193,7 +174,7 @@ def _grammar(language: str) -> _Grammar:
     mul = _join(special)
     spelled = (
         rf"""|\b(?P<fraction>{fraction})\b|\b(?P<order>{order})\b|\b(?P<special>{mul})\b
-        |\b(?P<words>{in_words})(?=\b|mal\b|fach|-?(?:jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich|stündlich))
+        |\b(?P<words>{in_words})(?=\b|mal\b|fach|-?(?:jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich))
         |\b(?P<article>{article})\b"""
         if language in LANGUAGES
         else ""
@@ -218,22 +199,22 @@ def _grammar(language: str) -> _Grammar:
     )
     period = re.compile(
         rf"(?:[-\s]?(?:(?:{adjective})\s+){{0,2}}(?P<working>working|business|"
-        rf"school)?\s?{prefix}(?P<unit>{unit})(?:[’']s?)?{glued if base == 'de' else ''})\b(?!-(?!Takt|Rhythmus))",
+        rf"school)?\s?{prefix}(?P<unit>{unit})(?:[’']s?)?{glued if base == 'de' else ''})\b(?!-)",
         re.IGNORECASE,
     )
     if base == "en":
         part_after = (
             r"\s*,?\s*(?:(?:in|of)\s+(?:the\s+)?(?:early\s+|late\s+)?(?P<part>morning|afternoon|evening|night)|"
-            rf"at\s+(?P<night>night|noon|midnight))(?!\s+(?:at|from|between)\s+(?:\d|(?:{_join(cardinals[1:13])})\b))"
+            r"at\s+(?P<night>night|noon|midnight))"
         )
         part_before = (
-            r"(?P<part>morning|afternoon|evening|night)s?,?\s+(?:at|from|between|until)\s+(?:[\w:.]+\s+(?:and|to|"
+            r"(?P<part>morning|afternoon|evening|night)s?\s+(?:at|from|between|until)\s+(?:[\w:.]+\s+(?:and|to|"
             r"until|–|-)\s+)?$"
         )
     else:
         part_after = (
             r"\s*,?\s*(?:am\s+(?:frühen\s+|späten\s+)?|in\s+der\s+)?(?P<part>morgen|vormittag|mittag|nachmittag|"
-            r"abend|nacht|nächte|früh)s?\b(?!\s+(?:um|von|ab|zwischen|gegen)\b)"
+            r"abend|nacht|nächte|früh)s?\b"
         )
         part_before = (
             r"(?P<part>morgen|vormittag|mittag|nachmittag|abend|nacht|nächte|früh)s?,?\s+(?:um|von|zwischen|bis|"
@@ -267,10 +248,6 @@ def _patterns(
     if language == "de":
         yield (
             r"\b(?:am|vom|zum|bis|ab|den|dem)\s(?P<short>\d{1,2}\.\s?\d{1,2}\.)(?!\s?\d)",
-            _Reader.read_date_digits,
-        )
-        yield (
-            _cased(r"(?<![\w/.,])(?P<short>[0-3]?\d\.(?:0?[1-9]|1[012])\.)(?=[,;:)]|\s?[–-]|\s[a-zäöü])"),
             _Reader.read_date_digits,
         )
     if language in LANGUAGES:
@@ -316,8 +293,7 @@ def _patterns(
     yield (
         _cased(r"""(?<![\w$£€¥.,/-])(?:
         [A-ZÄÖÜ]{1,5}[-/\s]\d+(?:[-/]\w+)+|[A-Z]{2,5}-\d\w*|[IVX]+\s[A-Z]\s\d+\s?[-–]\s?\d+/\d+|\d+\s[A-Z][A-Za-z]{0,2}\s\d+/\d+
-        |\d+(?:[/-]\d+){2,}(?:-[A-Z])?|\d+/\d+-[A-Z]|\d+/[A-Z]+/\d+
-        |(?!\d{1,3}(?:\s\d{3})+(?!\s?\d))\d{3,}(?:\s\d{1,4}){2,}|(?!(?:19|20)\d\d/\d\d(?!\d))\d{3,}/\d{2,4}|(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Z]+\d\w*|\d+[A-Z]+\d+\w*)(?:[-.]\w+)*)(?!\w)"""),
+        |\d+(?:[/-]\d+){2,}(?:-[A-Z])?|\d+/\d+-[A-Z]|(?!(?:19|20)\d\d/\d\d(?!\d))\d{3,}/\d{2,4}|(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Z]+\d\w*|\d+[A-Z]+\d+\w*)(?:[-.]\w+)*)(?!\w)"""),
         _Reader.read_reference,
     )
 
@@ -339,7 +315,6 @@ def _cues(method: Callable[..., Iterator[Value]], language: str) -> tuple[str, .
         "read_time_name": ("noon", "midday", "midnight", "mitternacht", "mittag"),
         "read_decade": ("0", "erjahr", "er jahr"),
         "read_spoken_time": ("past", "quarter", " to ", "before", "after", "halb ", "viertel", " vor ", " nach "),
-        "read_hours": ("from ", "between ", "day", "von ", "zwischen ", "tag"),
         "read_time": (
             "0",
             "clock",
@@ -376,7 +351,6 @@ def _date_patterns(
             _Reader.read_date,
         )
         yield rf"\b{more}{day}\s+(?:of\s+)?(?:the\s)?{month}{year}", _Reader.read_date
-        yield rf"\b(?P<day>{_join(_DAY_NAMES['en'])})\s(?:day\s)?of\s{month}{year}", _Reader.read_date
         yield rf"\b{month}\s+(?:the\s+)?{day}\b(?![.:]\d|\s?%|,\d){year}", _Reader.read_date
         yield (
             r"\b(?P<edge>(?:end|close)\sof\s)?(?:the\s)?(?P<quarter>first|second|third|fourth|last|1st|2nd|3rd|4th)\s(?:calendar\s)?quarter\b(?!\sof\san?\s)(?:\s(?:of\s)?(?P<year>[12]\d{3}))?",
@@ -405,13 +379,12 @@ def _date_patterns(
         yield r"(?<!\w)(?:in|to|from|of|and|by|until|since|on)(?P<glued>[12]\d\d\d)\b", _Reader.read_short_year
     else:
         day = r"(?P<day>\d{1,2})\."
-        more = r"(?:(?P<first>\d{1,2})\.?\s?(?:bis|und|oder|auf\sden|–|-|,)\s?(?:den\s|dem\s|zum\s|einschließlich\s)?)?"
+        more = r"(?:(?P<first>\d{1,2})\.?\s?(?:bis(?:\szum)?|und|oder|auf\sden|–|-|,)\s?(?:den\s|zum\s)?)?"
         yield (
             rf"\b(?P<edge>Ende|Mitte|Anfang|(?:am\s)?letzten?\sTag\s(?:im|des|in)|(?:am\s)?ersten?\sTag\s(?:im|des))\s(?:(?:des\s)?Monats\s)?{month}{year}",
             _Reader.read_date,
         )
         yield rf"\b{more}{day}\s?{month}{year}", _Reader.read_date
-        yield rf"\b(?P<day>{_join(_DAY_NAMES['de'])})\s{month}{year}", _Reader.read_date
         yield (
             r"\b(?P<edge>Ende\sdes\s)?(?P<quarter>erste[nsrm]?|zweite[nsrm]?|dritte[nsrm]?|vierte[nsrm]?|letzte[nsrm]?|1\.|2\.|3\.|4\.)\s(?:Quartals?|Vierteljahre?s?)(?:\s(?P<year>[12]\d{3}))?\b",
             _Reader.read_quarter,
@@ -439,25 +412,13 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
     if language == "en":
         half = r"(?:\s?(?P<half>[ap])\.?\s?m\b\.?)"
         end = r"(?:\s?(?:hours|hrs|h|o['’]clock)\b)"
-        yield (
-            rf"\b(?:(?P<minutes>\d{{1,2}}|a|{words}|{minutes})\s(?:minutes?\s)?(?P<side>to|before|past|after)\s)?(?:12\s|twelve\s)?(?P<name>noon|midday|midnight)\b",
-            _Reader.read_time_name,
-        )
+        yield r"\b(?:12\s|twelve\s)?(?P<name>noon|midday|midnight)\b", _Reader.read_time_name
         yield (
             rf"\b(?:(?P<past>half\spast)|(?:a\s)?(?P<quarter>quarter)\s(?P<side>past|to|after|before)|(?P<minutes>\d{{1,2}}|{minutes})\s(?:minutes\s)?(?P<side2>past|to|before|after))\s{hour}(?:{half}|{end})?(?!\s(?:%|per|days?|weeks?|months?|years?|hours|minutes|people|of)\b)(?![\w:.,]*\d)",
             _Reader.read_spoken_time,
         )
         yield (
             rf"(?<![\w.:,£€$])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)|\.(?P<minute2>[0-5]\d)(?=\s?[ap]\.?\s?m\b))(?![\d:]){half}?{end}?",
-            _Reader.read_time,
-        )
-        dotted = r"(?:[01]?\d|2[0-4])\.[0-5]\d"
-        yield (
-            rf"(?<![\w.:,£€$])(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?=\s?(?:–|-|to|until|and)\s?(?:{dotted}(?![\d.%])|\d{{1,2}}\s?[ap]\.?\s?m\b|noon|midday|midnight)(?!\s?%))",
-            _Reader.read_time,
-        )
-        yield (
-            r"(?:(?<=\d\.\d\d[–-])|(?<=\d\.\d\d\s[–-]\s)|(?<=\d\.\d\d\sto\s)|(?<=\d\.\d\d\suntil\s))(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?![\d.%])",
             _Reader.read_time,
         )
         yield rf"(?<![\w.:,£€$]){hour}(?:{half}|\s?(?:o['’]clock)\b)", _Reader.read_time
@@ -478,20 +439,6 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time,
         )
         yield (
-            rf"(?<![\w.:,£€$]){hour}(?=\s?(?:to|until|till|and|–|-)\s?(?:\d{{1,2}}|{words})\s(?:in\sthe\s(?:early\s)?(?:morning|afternoon|evening)|at\snight)\b)",
-            _Reader.read_time,
-        )
-        yield (
-            rf"(?<![\w.:,£€$]){hour}(?=\s?(?:to|until|till|and|–|-)\s(?:half\spast|(?:a\s)?quarter\s(?:to|past)|(?:{minutes})\s(?:to|past))\s)",
-            _Reader.read_time,
-        )
-        yield (
-            rf"{_after('from', 'between', 'day', 'days', 'morning', 'afternoon', 'evening')}{hour}\s?"
-            rf"(?:to|until|till|and|–|-)\s?{hour.replace('hour', 'end')}\b"
-            r"(?=[.,;!?)]|$|\s(?:on|and|or|every|each|daily)\b)(?![.,:]\d)",
-            _Reader.read_hours,
-        )
-        yield (
             rf"(?<=\bat\s){hour}\b(?=[.,;!?]|\s(?:on|and|or|every|each|sharp|today|tomorrow)\b)(?![.,:]\d)",
             _Reader.read_time,
         )
@@ -507,7 +454,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_spoken_time,
         )
         yield (
-            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d)|\.(?P<minute4>[0-5]\d)(?=(?:\s?(?:,|und|oder|bis|–|-)\s?\d{{1,2}}(?:\.\d\d)?)+\sUhr))",
+            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d)|\.(?P<minute4>[0-5]\d)(?=\s?(?:bis|–|-)\s?\d{{1,2}}\.\d\d\sUhr))",
             _Reader.read_time,
         )
         yield rf"(?<![\w.:,]){hour}{end}(?!\s?\d)", _Reader.read_time
@@ -523,17 +470,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time,
         )
         yield (
-            rf"(?<![\w.:,]){hour}(?=\s(?:bis|und)\s(?:(?:drei)?viertel\s|halb\s|(?:{minutes})\s(?:vor|nach)\s))",
-            _Reader.read_time,
-        )
-        yield (
-            rf"{_after('von', 'zwischen', 'tag', 'tags', 'abend', 'abends')}{hour}\s?"
-            rf"(?:bis|und|–|-)\s?{hour.replace('hour', 'end')}\b"
-            r"(?=[.,;!?)]|$|\s(?:und|oder|am|an|jeden|offen|geöffnet|da|für)\b)(?![.,:]\d)",
-            _Reader.read_hours,
-        )
-        yield (
-            rf"(?<=\bum\s){hour}\b(?=[.,;!?]|\s(?-i:[a-zäöü])(?!\.|[mgl]?\b))(?!\s(?:[kcm]m|kg|ml|qm|ct)\b)(?![.,:]\d)(?!\s(?:und|oder|bis)\s\w+\s(?:%|prozent|tage?|wochen?|monate?|jahre?|stunden?|minuten?|euro)\b)",
+            rf"(?<=\bum\s){hour}\b(?=[.,;!?]|\s(?:und|oder|bis|am|an|ist|beginnt|können|kommen|geht|fängt|sind)\b)(?![.,:]\d)(?!\s(?:und|oder|bis)\s\w+\s(?:%|prozent|tage?|wochen?|monate?|jahre?|stunden?|minuten?|euro)\b)",
             _Reader.read_time,
         )
 
@@ -547,7 +484,6 @@ class _Reader:
         self.grammar = _grammar(language if language in LANGUAGES else "")
         self.taken = bytearray(len(text))
         self.values: list[Value] = []
-        self.has_clock = bool(_CLOCK.search(text))
         self.has_24_hours = bool(re.search(r"\b(?:(?:1[3-9]|2[0-3])[:.][0-5]\d|0\d:[0-5]\d)\b", text))
 
     def read(self) -> tuple[Value, ...]:
@@ -656,8 +592,7 @@ class _Reader:
         name = next(groups[key] for key in ("month", "month2", "month3", "month4", "month5") if groups.get(key))
         month = self.grammar.months[name.lower()]
         year = int(next((groups[key] for key in ("year", "year2") if groups.get(key)), 0) or 0)
-        named = (groups.get("day") or "0").lower()
-        day = int(named) if named.isdigit() else _DAY_NAMES[self.language][re.sub(r"\s", "-", named)]
+        day = int(groups.get("day") or 0)
         if (
             not day
             and name.islower()
@@ -731,8 +666,7 @@ class _Reader:
 
     def read_short_year(self, match: re.Match[str]) -> Iterator[Value]:
         glued = "glued" in match.groupdict() and match["glued"]
-        short = int(digits(match[0]))
-        year = int(match["glued"]) if glued else short + (1900 if short > 30 else 2000)
+        year = int(match["glued"]) if glued else 1900 + int(digits(match[0]))
         span = match.span("glued") if glued else match.span()
         yield Value(span, "date", self.text[slice(*span)], (float(year),), float(year), form="year", date=(year, 0, 0))
 
@@ -740,19 +674,11 @@ class _Reader:
 
     def read_time_name(self, match: re.Match[str]) -> Iterator[Value]:
         minutes = 0.0 if re.search(r"night|nacht", match[0], re.IGNORECASE) else 720.0
-        if apart := match.groupdict().get("minutes"):
-            count = float(self._minutes(apart))
-            minutes = (minutes + (count if match["side"] in ("past", "after") else -count)) % 1440
         yield Value(match.span(), "time", match[0], (minutes,), minutes // 60 or 12)
 
     def _hour(self, word: str) -> int:
         lower = word.lower()
         return int(word) if word.isdigit() else 1 if lower == "ein" else int(self.grammar.words[lower])
-
-    def _minutes(self, word: str) -> int:
-        name = re.sub(r"\s", "-", word.lower())
-        tens = {"a": 1, "twenty-five": 25, "twenty": 20, "zwanzig": 20}
-        return int(name) if name.isdigit() else tens.get(name) or int(self.grammar.words.get(name, 0))
 
     def read_spoken_time(self, match: re.Match[str]) -> Iterator[Value]:
         hour = self._hour(match["hour"])
@@ -767,9 +693,10 @@ class _Reader:
             side = match["side"]
             minutes = 60 * hour + (15 if side in ("past", "after", "nach") else -15 if side or three else -45)
         else:
-            minutes = 60 * hour + self._minutes(match["minutes"]) * (
-                1 if match["side2"] in ("past", "after", "nach") else -1
-            )
+            word = re.sub(r"\s", "-", match["minutes"].lower())
+            ten = {"twenty-five": 25, "twenty": 20, "zwanzig": 20}
+            part = int(word) if word.isdigit() else ten.get(word) or int(self.grammar.words.get(word, 0))
+            minutes = 60 * hour + part * (1 if match["side2"] in ("past", "after", "nach") else -1)
         is_range = groups["minutes"] and (
             re.search(
                 r"\b(?:from|between|aged?|ages|of|von|zwischen)\s$",
@@ -800,15 +727,8 @@ class _Reader:
         )
         yield self._time(match, minutes % 1440, open_half=not is_sure)
 
-    def read_hours(self, match: re.Match[str]) -> Iterator[Value]:
-        """Read opening hours without a unit, in a text about days or times: "Monday to Friday, 8 to 12"."""
-        hours = self._hour(match["hour"]), self._hour(match["end"])
-        if self.has_clock and max(hours) <= 24:
-            for name, hour in zip(("hour", "end"), hours, strict=True):
-                yield self._time(match, 60 * hour % 1440, open_half=hour <= 12, group=name)
-
-    def _time(self, match: re.Match[str], minutes: int, *, open_half: bool, group: str = "") -> Value:
-        start, end = match.span(group) if group else match.span()
+    def _time(self, match: re.Match[str], minutes: int, *, open_half: bool) -> Value:
+        start, end = match.span()
         part = self.grammar.day_part.match(self.text, end)
         name = ""
         if part:
@@ -833,7 +753,7 @@ class _Reader:
             self.text[start:end],
             tuple(map(float, options)),
             float(minutes // 60),
-            in_words=not self.text[start].isdigit(),
+            in_words=not match[0][0].isdigit(),
         )
 
     # Numbers with what they count
@@ -873,7 +793,11 @@ class _Reader:
                 return Value(
                     (start, end), "percent", match[0], (100 / order,), 1 / order, form="fraction", in_words=True
                 )
-            options, form, in_words = (order,), "ordinal", True
+            options, form, in_words = (
+                (float(grammar.ordinals.get(re.sub(r"[-\s]+", "-", match["order"].lower()), 0)),),
+                "ordinal",
+                True,
+            )
         elif groups.get("special"):
             options, form, in_words = (grammar.special[match["special"].lower()],), "special", True
             if match["special"].lower() == "twice":
@@ -994,7 +918,6 @@ class _Reader:
                 word in ("a", "an")
                 and "fortnight" not in value.text
                 and not (before and before[-1].strip("(,") in _BEFORE_DURATIONS)
-                and not re.match(r"\s(?:before|after|earlier|later|ago|beforehand)\b", self.text[value.span[1] :])
             ):
                 return None if value.number < 1 / 1500 else replace(value, form="interval")
             return value
@@ -1024,7 +947,7 @@ class _Reader:
             return build("amount", end, unit=options[0][0], form="")
         if percent := _PERCENT.match(text, end):
             return build("percent", percent.end(), 0.1 if percent[2] else 1.0, form="")
-        if value.form != "ordinal" and (money := (_MONEY_GLUED if glued else _MONEY).match(text, end)):
+        if money := (_MONEY_GLUED if glued else _MONEY).match(text, end):
             name = money[1].lower()
             currency, factor = _CURRENCIES[name][0]
             if name in ("cent", "cents", "ct"):
@@ -1130,9 +1053,7 @@ class _Reader:
                 )
                 if root.startswith(name)
             )
-            is_cycle = re.match(r"\s(?:Rhythmus|Turnus|Takt|Abst(?:and|änden))", self.text[end:])
-            is_interval = is_cycle or root.endswith("lich") or (root == "tägig" and value.raw in (7, 14))
-            form = "interval" if is_interval else "period"
+            form = "interval" if root.endswith("lich") or (root == "tägig" and value.raw in (7, 14)) else "period"
             if root in ("monatlich", "jährlich", "täglich", "wöchentlich") and match[0][:1] == " ":
                 return None
         else:
@@ -1357,7 +1278,7 @@ _MIN = re.compile(
     r"(?:\b(?:at\sleast|minimum(?:\sof)?|not?\s(?:less|fewer|shorter|lower|younger)\sthan|never\s(?:less|fewer)\sthan|mindestens|wenigstens|minimal|nicht\s(?:weniger|kürzer|unter|kleiner|jünger)(?:\sals)?|mindestdauer\svon|mindestalter\svon)\s(?:\w+\s){0,2})$"
 )
 _MAX = re.compile(
-    r"(?:\b(?:at\s(?:the\s)?most|up\sto|maximum(?:\sof)?|not?\s(?:more|longer|larger|higher|older|greater)\sthan|never\s(?:more|longer)\sthan|within|innerhalb(?:\svon)?|binnen|höchstens|maximal|längstens|bis\szu|nicht\s(?:mehr|länger|über|älter|größer|höher)(?:\sals)?|höchstdauer\svon)\s(?:\w+\s){0,2})$"
+    r"(?:\b(?:at\s(?:the\s)?most|up\sto|maximum(?:\sof)?|not?\s(?:more|longer|larger|higher|older|greater)\sthan|never\s(?:more|longer)\sthan|höchstens|maximal|längstens|bis\szu|nicht\s(?:mehr|länger|über|älter|größer|höher)(?:\sals)?|höchstdauer\svon)\s(?:\w+\s){0,2})$"
 )
 _LATE = re.compile(r"\b(?:not?\slater\sthan|at\s(?:the\s)?latest|spätestens|nicht\sspäter\sals)\s(?:\w+\s){0,2}$")
 _EARLY = re.compile(
@@ -1411,11 +1332,6 @@ _UNIT_WORDS = _join(
 )
 _PERIOD_CUES = (*words("period_cues"), " je ", " pro ", " per ")
 _WEEKDAYS = _join((_DATA["dates"]["days_en"] + " " + _DATA["dates"]["days_de"]).split())
-_CLOCK = re.compile(  # what a text about days or times has
-    rf"\b(?:o['’]clock|\d\s?[ap]\.?m|\d?\d:\d\d|mornings?|afternoons?|evenings?|noon|midday|uhr|morgens|vormittags?|"
-    rf"mittags?|nachmittags?|abends?|nachts|(?:{_WEEKDAYS})s?)\b",
-    re.IGNORECASE,
-)
 _PER = re.compile(
     rf"\s?,?\s?(?:(?:(?:a|an|per|each|every|pro|je|jede[nrsm]?|im|am|in\sder)\s(?:calendar\s|kalender|full\s)?(?P<unit>{_UNIT_WORDS})|(?P<often>{_OFTEN_WORDS})(?:e[nrsm]?)?)\b)",
     re.IGNORECASE,
@@ -1446,9 +1362,7 @@ _PERCENT = re.compile(
 )
 _SPOKEN_CENTS = re.compile(r"\s([a-zäöüß]+(?:-[a-z]+)?|\d\d)(?=[.,;!?)]|$|\s[a-zäöü])")
 _CENTS = re.compile(
-    r"\s(?:(?:und|and)\s)?(\d\d?)\s?(?:cents?|ct|pence|p)\b"
-    r"|(?:(?<=euro)|(?<=euros)|(?<=pounds)|(?<=dollars))\s(\d\d)"
-    r"(?!\d|[.,:]\d|\s?%|\s(?!(?:an?|per|each|every|for|in|im|am|pro|je|für|und|and)\b)[a-zäöü])",
+    r"\s(?:(?:und|and)\s)?(\d\d?)\s?(?:cents?|ct|pence|p)\b|(?<=euro)\s(\d\d)(?!\d|[.,:]\d|\s?%|\s[a-zäöü])",
     re.IGNORECASE,
 )
 _OFTEN_BEFORE = re.compile(rf"(?:{_OFTEN_WORDS})(?P<ending>e[nrsm]?)?\s(?:\w+\s){{0,3}}$", re.IGNORECASE)
@@ -1495,9 +1409,7 @@ def _first_words(language: str) -> re.Pattern[str]:
         )
     unit = "ein|eins|zwei|zwo|drei|vier|fünf|sechs|sech|sieben|sieb|acht|neun|zehn|elf|zwölf"
     numbers = rf"(?:{unit}|{_join(table['tens_de'].split())}|zig|und|hundert|tausend|null)+"
-    ending = (
-        r"mal|(?:fach|jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich|stündlich)\w*"
-    )
+    ending = r"mal|(?:fach|jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich)\w*"
     return re.compile(
         rf"eine?[mnrs]?|(?:{_join(words)})[nrsm]?|(?!und(?:mal|fach)?$){numbers}(?:{ending})?|millionen|(?:drei)?viertel\w*"
     )
