@@ -469,6 +469,15 @@ def test_german_is_judged_by_german_rules_and_other_languages_are_refused() -> N
     assert "refusal" in {finding.rule for finding in refused.findings}
 
 
+def test_facts_are_compared_in_the_language_that_is_passed() -> None:
+    pair = {"sources": ["Frist: 3 Tage"], "outputs": ["Frist: 3 Wochen"]}
+    rules = [
+        {finding.rule for finding in gate(**pair, preset="quick", language=code).findings} for code in ("de", "en")
+    ]
+    assert "facts.period" in rules[0]
+    assert "facts.period" not in rules[1]
+
+
 GERMAN_LONG = (
     "Gemäß der Gebührensatzung über die Inanspruchnahme öffentlicher Abfallentsorgungseinrichtungen sind die "
     "Grundstückseigentümer zur unverzüglichen Entrichtung der festgesetzten Benutzungsgebühren verpflichtet."

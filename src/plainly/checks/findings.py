@@ -37,7 +37,7 @@ from plainly.factcheck.reading import OUTCOMES, FactFinding, Outcome
 from plainly.factcheck.reasons import add_facts
 from plainly.io.faults import output_faults
 from plainly.metrics.evidence import in_language
-from plainly.text.languages.detection import detect, detect_all
+from plainly.text.languages.detection import detect, detect_all, detect_or_guess
 
 _MESSAGES = {
     **output_faults.SEEN,
@@ -52,15 +52,8 @@ _MESSAGES = {
 }
 _SAME, _NEARLY = 0.97, 0.9  # of the words of an output that is its source, or nearly
 _COMPARED = ("line-breaks",)  # faults only in comparison with a source
-# The findings of rules alone: the model that adds to the risk of ``facts`` locates no words.
-_FACTS = Facts(model=None)
 _CHUNK = 1000  # pairs whose facts are compared together
 _DETECTED = 200  # texts in which the language is detected
-_GERMAN = re.compile(
-    r"[äöüß]|\b(?:der|das|dem|ein|eine|es|er|ist|sind|haben|wird|werden|im|zum|zur|und|oder|aber|nicht|kein|keine|sie|"
-    r"wir|ihr|ich|mit|zu|auf|von|bis|muss|kann)\b",
-    re.IGNORECASE,
-)
 
 
 def strictest(outcomes: Iterable[Outcome]) -> Outcome:
@@ -123,8 +116,7 @@ def find_language(evalset: EvalSet, outputs: Sequence[str]) -> str | None:
     texts = [text for text in (evalset.sources if evalset.has_sources else outputs)[:_DETECTED] if text.strip()]
     languages, language = detect_all(texts)
     if language is None and not any(languages):
-        joined = " ".join([*texts, *(outputs[:_DETECTED] if evalset.has_sources else ())])
-        return detect(joined) or ("de" if _GERMAN.search(joined) else "en")
+        return detect_or_guess(" ".join([*texts, *(outputs[:_DETECTED] if evalset.has_sources else ())]))
     return language
 
 
@@ -178,7 +170,9 @@ def check_facts(rules: Rules, evalset: EvalSet, outputs: Sequence[str], places: 
     if rules.facts == "ignore" or not evalset.has_sources:
         return {}
     checked = [place for place in places if has_words(outputs[place]) and outputs[place] != evalset.sources[place]]
-    pairs = _FACTS.check([evalset.sources[place] for place in checked], [outputs[place] for place in checked])
+    # By rules alone: the model that adds to the risk locates no words.
+    facts = Facts(model=None, language=evalset.language)
+    pairs = facts.check([evalset.sources[place] for place in checked], [outputs[place] for place in checked])
     return dict(zip(checked, pairs, strict=True))
 
 

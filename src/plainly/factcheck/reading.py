@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from plainly.core.files import read_shipped
-from plainly.text.languages.detection import detect
+from plainly.text.languages.detection import detect, detect_or_guess
 from plainly.text.lexicon import CONTENT, KIND, Words, kind, kind_german, split_chunk, stem, stem_german
 from plainly.text.parse import DEFAULT_MODEL, Parser, code
 from plainly.text.word_alignment import align, pieces, runs
@@ -73,9 +73,6 @@ _CLOSE = 0.6  # the share of the content words of either text that the other has
 _LONG, _CLOSE_LONG = 40, 0.75  # content words of a long text, and the same share there
 CACHE_SIZE = 1024  # texts for which results are cached that several checks need
 _LOWER_WORDS = Path(__file__).with_name("lower_words.txt")
-_GERMAN = re.compile(
-    "der|die|das|ein|eine|ist|sind|nicht|und|sie|ihr|ihre|mit|für|auf|zu|wir|bitte|wird|dem|den|.*[äöüß].*"
-)
 _STOP, _COMMA, _BRACKET, _QUOTE = (KIND[name] for name in ("stop", "comma", "bracket", "quote"))
 _MARKS = frozenset(KIND[name] for name in ("stop", "comma", "bracket", "quote", "punctuation", "possessive"))
 
@@ -394,12 +391,8 @@ def detect_pair(source: str, output: str) -> str:
     ('de', 'en')
     """
     codes = {code for code in (detect(source), detect(output)) if code is not None}
-    if not codes and (whole := detect(f"{source} {output}")):
-        codes = {whole}
     if not codes:
-        words = re.findall(r"[^\W\d_]+", f"{source} {output}".lower())
-        german = sum(_GERMAN.fullmatch(word) is not None for word in words)
-        return "de" if german > 1 and german >= len(words) / 8 else "en"
+        return detect_or_guess(f"{source} {output}")
     return codes.pop() if len(codes) == 1 else ""
 
 

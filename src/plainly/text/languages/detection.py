@@ -19,6 +19,7 @@ CERTAIN: float = _DATA["certain"]
 _SHORTEST: int = _DATA["shortest"]
 _ENGLISH = frozenset(_DATA["english"].split())
 _FOREIGN = frozenset(_DATA["foreign"].split()) - _ENGLISH
+_GERMAN = re.compile("|".join((*_DATA["german"].split(), r"\w*[äöüß]\w*")))
 _WORD = re.compile(r"[^\W\d_]+")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _LOWER_CASE_SHARE = 0.4  # of the words; a text with less is a list of names
@@ -54,6 +55,19 @@ def detect(text: str) -> str | None:
         return "en"
     code = _classify(text)
     return code if code == "en" or english < 2 else None
+
+
+def detect_or_guess(text: str) -> str:
+    """Return the language of a text; of one that is too short to detect it, German or English, by single words.
+
+    >>> [detect_or_guess(text) for text in ("Bitte nicht öffnen!", "It rained.")]
+    ['de', 'en']
+    """
+    if code := detect(text):
+        return code
+    words = _WORD.findall(text.lower())
+    german = sum(_GERMAN.fullmatch(word) is not None for word in words)
+    return "de" if german > sum(map(_ENGLISH.__contains__, words)) else "en"
 
 
 def detect_all(texts: Sequence[str]) -> tuple[list[str | None], str | None]:
