@@ -23,7 +23,7 @@ Spans = tuple[Span, ...]
 Effect = Literal["changed", "flipped", "added", "lost", "harmless"]
 EFFECTS: tuple[Effect, ...] = ("changed", "flipped", "added", "lost", "harmless")
 HARMS: tuple[Effect, ...] = ("changed", "flipped", "added")
-Rewording = Literal["close", "bold"]
+Rewording = Literal["close", "bold", "long"]
 Outcome = Literal["block", "review", "pass"]
 OUTCOMES: tuple[Outcome, ...] = ("block", "review", "pass")  # the strictest first
 VALUES = (
@@ -93,7 +93,7 @@ def _precisions() -> dict[str, dict[str, list[int]]]:
 
 def _is_one_sided(situation: str) -> bool:
     """Return whether only one text has the words in question: something is new or lost there."""
-    return situation.endswith(("lost", "lost, close")) or "added" in situation or situation.startswith(_NEW)
+    return situation.partition(",")[0].endswith("lost") or "added" in situation or situation.startswith(_NEW)
 
 
 _NEW = ("new ", "strong polarity", "fair polarity", "weak polarity")
@@ -347,10 +347,14 @@ class MatchedPair:
 
     @cached_property
     def rewording(self) -> Rewording:
-        """Whether the output keeps most of the source's wording ("close") or has its own ("bold")."""
-        # Long texts share words by chance.
-        least = _CLOSE if len(self.source.content) <= _LONG else _CLOSE_LONG
-        return "close" if max(self.kept_share, self.reverse.kept_share) >= least else "bold"
+        """Whether the output keeps most of the source's wording ("close") or has its own ("bold"; "long" in letters).
+
+        A sentence of a long text is rarely the wrong one, and long texts share words by chance.
+        """
+        is_long = len(self.source.content) > _LONG
+        if max(self.kept_share, self.reverse.kept_share) >= (_CLOSE_LONG if is_long else _CLOSE):
+            return "close"
+        return "long" if is_long else "bold"
 
     @cached_property
     def reverse(self) -> "MatchedPair":

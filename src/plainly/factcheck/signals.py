@@ -324,12 +324,12 @@ def _apply(
         or any(name in near[1] for name in rule.not_output)
     ):
         return
-    if not here or not there:  # the rest of the clause must be kept
+    if (not here or not there) and manner != _ALONE:  # the rest of the clause must be kept
         side, places = (0, here) if here else (1, there)
         own = _find_unit(units[side], places[0])
         if not any(_count_common(own, other) for other in units[1 - side]):
             return
-    elif rule.kind == "order" and _has_other_object(units, here[0], there[0]):
+    elif here and there and rule.kind == "order" and _has_other_object(units, here[0], there[0]):
         return
     yield pair.span_finding("flipped", rule.kind, f"{rule.name}{manner}", here[:1], there[:1])
 
@@ -346,6 +346,7 @@ def _has_other_object(units: tuple[Sequence[Unit], Sequence[Unit]], here: Span, 
     return any(_count_common(other, unit) for unit in units[0]) or any(_count_common(own, unit) for unit in units[1])
 
 
+_ALONE = ", alone"  # a sentence of the source without others beside it that the output may refer to
 _OTHER = {"+": "-", "-": "+"}
 _DENIALS = ("strong", "must_not", "need_not")
 
@@ -407,8 +408,9 @@ def check_signals(pair: MatchedPair) -> Iterator[FactFinding]:
             _merge(unit for place in zone.near_output for unit in output[place]),
         )
         merged = _merge(sides[0]), _merge(sides[1])
+        manner = _ALONE if len(zone.near_source) == 1 else ""
         for rule in rules():
-            yield from _apply(pair, rule, sides, merged, near, "")
+            yield from _apply(pair, rule, sides, merged, near, manner)
         for here in sides[0]:
             for there in sides[1]:
                 is_close = _count_common(there, here) > 0
