@@ -103,7 +103,7 @@ _PRIOR = 5  # findings of all situations alike that count with those of a situat
 @cache
 def _mean_precision(rewording: Rewording, one_sided: bool) -> float:
     counts = [count for name, count in _precisions()[rewording].items() if _is_one_sided(name) == one_sided]
-    return sum(right for right, _ in counts) / max(1, sum(total for _, total in counts))
+    return sum(right / total for right, total in counts) / max(1, len(counts))
 
 
 @cache

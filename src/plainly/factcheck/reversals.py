@@ -292,7 +292,8 @@ def check_modality(pair: MatchedPair) -> Iterator[FactFinding]:
             place = pair.forward[target] if target >= 0 else -1
             before = pair.source.lower[max(0, at - 14) : at]
             is_purpose = ("so", "that") in pairwise(before) or "so" in before[-4:]  # "so that … may": no doubt
-            if place >= 0 and not is_purpose and before[-1:] != ("not",):
+            is_request = place in pair.output.firsts  # "Leave your bag": a duty, too
+            if place >= 0 and not is_purpose and not is_request and before[-1:] != ("not",):
                 yield pair.finding("flipped", "modality", sure_lost, [at, target], [place])
         for at in (at for at in there if pair.output.lower[at] in cue_words(strict) and not here):
             target = _find_target(pair.output, at)

@@ -179,7 +179,7 @@ def _read_request(lower: Sequence[str], language: str) -> tuple[str, int] | None
     else:
         is_denied = lower[0] in ("never", "don't") or (lower[0], lower[1]) == ("do", "not")
         is_request = is_denied
-    return ("must_not" if is_denied else "should", 1) if is_request else None
+    return ("must_not" if is_denied else "request", 1) if is_request else None
 
 
 @lru_cache(maxsize=4 * CACHE_SIZE)
@@ -324,7 +324,7 @@ def _apply(
         or any(name in near[1] for name in rule.not_output)
     ):
         return
-    if (not here or not there) and manner != _ALONE:  # the rest of the clause must be kept
+    if (not here or not there) and (manner != _ALONE or pair.rewording == "close"):  # the rest must be kept
         side, places = (0, here) if here else (1, there)
         own = _find_unit(units[side], places[0])
         if not any(_count_common(own, other) for other in units[1 - side]):
@@ -426,7 +426,9 @@ def check_signals(pair: MatchedPair) -> Iterator[FactFinding]:
             for rule in rules():
                 if (rule.source and rule.output) or count > 1:
                     values = here.signals, there.signals
-                    yield from _apply(pair, rule, ((here,), (there,)), values, values, ", close")
+                    is_one_sided = not (rule.source and rule.output)
+                    around = near if is_one_sided and pair.rewording != "close" else values
+                    yield from _apply(pair, rule, ((here,), (there,)), values, around, ", close")
 
 
 _IMPLIED = frozenset(["unless", "no_more", "no_less", "need_not", "must_not", "only"])
@@ -436,7 +438,8 @@ def deny_alike(pair: MatchedPair) -> bool:
     """Return whether both texts deny or restrict something in the same way, be it in other words."""
     alignment = align_pair(pair.source.text, pair.output.text, pair.language)
     values = [
-        {name for sentence in side for unit in read_units(sentence.text, pair.language) for name in unit.signals}
+        _merge(unit for sentence in side for unit in read_units(sentence.text, pair.language))
         for side in (alignment.source, alignment.output)
     ]
-    return bool(values[0] & values[1] & _IMPLIED)
+    denials = [len(side.get("strong", ())) for side in values]
+    return denials[0] == denials[1] > 0 or bool(values[0].keys() & values[1].keys() & _IMPLIED)
