@@ -25,7 +25,7 @@ from letters import half, read_pairs
 
 from plainly.auditing.attacks import ATTACKS, Rewritten, SystemOutputs
 from plainly.core.evalset import EvalSet
-from plainly.factcheck.pairs import find_all
+from plainly.factcheck.pairs import find_all, judge_rewording
 from plainly.factcheck.reading import Rewording, match_pairs
 from plainly.text.sentence_alignment import align_many
 
@@ -167,16 +167,16 @@ def main() -> None:
         own = [example for example in pairs if example.language == language]
         matches = match_pairs([e.source for e in own], [e.output for e in own], language=language)
         for example, match in zip(own, matches, strict=True):
-            if example.planted and match.rewording != "close":
-                continue
-            seen: dict[str, bool] = {}
+            seen: dict[tuple[str, str], bool] = {}
             for finding in find_all(match):
-                if finding.situation:
+                rewording = judge_rewording(match, finding)
+                if finding.situation and (rewording == "close" or not example.planted):
                     right = example.wrong and is_right(example, finding.source, finding.output, finding.effect)
-                    seen[finding.situation] = seen.get(finding.situation, False) or right
-            for situation, right in seen.items():
+                    key = rewording, finding.situation
+                    seen[key] = seen.get(key, False) or right
+            for key, right in seen.items():
                 if right or not example.wrong:
-                    counts.setdefault((match.rewording, situation), Counter())[right] += 1
+                    counts.setdefault(key, Counter())[right] += 1
     lines = [
         "# Findings about statements: how many were right, of how many; see bench/precision.py, which writes this.\n"
     ]

@@ -70,6 +70,7 @@ _KIND_NAMES = {
 }  # fmt: skip
 
 _CLOSE = 0.6  # the share of the content words of either text that the other has, from which rewording is close
+_CLOSE_REST = 0.5  # the same share of both texts, apart from words that may have been added
 _LONG, _CLOSE_LONG = 40, 0.75  # content words of a long text, and the same share there
 CACHE_SIZE = 1024  # texts for which results are cached that several checks need
 _LOWER_WORDS = Path(__file__).with_name("lower_words.txt")
@@ -355,6 +356,15 @@ class MatchedPair:
         if max(self.kept_share, self.reverse.kept_share) >= (_CLOSE_LONG if is_long else _CLOSE):
             return "close"
         return "long" if is_long else "bold"
+
+    def rewording_without(self, spans: Spans) -> Rewording:
+        """Return how the output is worded apart from some words, which may have been added to it."""
+        output = self.output
+        added = {at for span in spans for at in output.words_between(span)}
+        rest = [at for at in output.content if at not in added]
+        share = sum(output.stems[at] in self.source.stem_bag for at in rest) / len(rest) if rest else 0.0
+        is_close = min(share, self.kept_share) >= _CLOSE_REST and len(self.source.content) <= _LONG
+        return "close" if is_close else self.rewording
 
     @cached_property
     def reverse(self) -> "MatchedPair":
