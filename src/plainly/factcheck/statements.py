@@ -197,7 +197,7 @@ def check_sentences(pair: MatchedPair) -> Iterator[FactFinding]:
             kept_share = 1 - len(_find_new(rest, stems[1])) / max(1, len(_join(rest)))
             if surplus >= -1 and kept_share >= _LEAST_KEPT[1] and rest:
                 is_last = i == len(sides[0]) - 1 and unit is units[-1]
-                situation = "last clause lost" if is_last else "clause lost"
+                situation = ("last " if is_last else "") + ("sentence lost" if len(units) == 1 else "clause lost")
                 yield pair.span_finding("lost", "condition", situation, ((unit.start, unit.end),), ())
 
 
