@@ -40,9 +40,11 @@ ENGLISH: tuple[Check, ...] = (
 )  # fmt: skip
 CHECKS: dict[str, tuple[Check, ...]] = {"en": (*ENGLISH, *REWORDED, check_lost), "de": (*REWORDED, check_lost)}
 _WHOLE = 0.8  # the share of the source's content words from which an addition is made to a source that is whole
-_DENIED = frozenset(f"{name}{manner}" for name in ("new negation", "negation lost") for manner in ("", ", close")) | {
-    f"{strength} polarity flipped" for strength in ("strong", "fair", "weak")
-}
+_DENIED = frozenset(
+    f"{name}{manner}"
+    for name in ("new negation", "negation lost", "German new negation", "German negation lost")
+    for manner in ("", ", close")
+) | {f"{strength} polarity flipped" for strength in ("strong", "fair", "weak")}
 _STRENGTHS = ((0.8, "strong"), (0.6, "fair"), (0.0, "weak"))
 LEAST = 0.2  # the confidence from which a finding counts at all
 _CHUNK = 1000

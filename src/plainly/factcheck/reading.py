@@ -36,7 +36,7 @@ PRECISE = 0.95  # the share of right findings from which a kind blocks an output
 BLOCKING = frozenset(kind for kind, row in PRECISION.items() if row["right"] >= PRECISE * row["n"] > 0)
 CERTAIN = 0.95  # the confidence of a finding that needs no review
 SURE = 0.5  # the confidence from which a finding is probable; an output with one that harms is not faithful
-REVIEW = 0.41  # the confidence from which a finding asks for review
+REVIEW = 0.5  # the confidence from which a finding asks for review
 
 # The sentence for a finding, by its effect, or by its effect and kind.
 _MESSAGES = {
@@ -94,7 +94,8 @@ def _precisions() -> dict[str, dict[str, list[int]]]:
 
 def _is_one_sided(situation: str) -> bool:
     """Return whether only one text has the words in question: something is new or lost there."""
-    return situation.partition(",")[0].endswith("lost") or "added" in situation or situation.startswith(_NEW)
+    name = situation.removeprefix("German ").partition(",")[0]
+    return name.endswith("lost") or "added" in name or name.startswith(_NEW)
 
 
 _NEW = ("new ", "strong polarity", "fair polarity", "weak polarity")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations
 
-from rapidfuzz.distance import Prefix
+from rapidfuzz.distance import Levenshtein, Prefix
 
 from plainly.factcheck.reading import FactFinding, MatchedPair, ReadText, cue_words, vocabulary
 from plainly.factcheck.signals import align_pair, find_zones
@@ -25,7 +25,7 @@ _BY_DE = frozenset(["von", "vom", "durch"])
 _MANNER = {"en": "", "de": "German "}
 _TOWARDS = frozenset(["to", "from", "by", "against", "an", "von", "vom", "beim", "gegen", "durch", "dem"])
 _FAR = 12  # words between two participants
-_AFTER = 6  # words after them among which the verb may stand
+_AFTER = 6  # words after them among which a German verb may stand
 
 
 def check_exchanges(pair: MatchedPair) -> Iterator[FactFinding]:
@@ -96,7 +96,8 @@ def _compare_actions(
     for patterns in _actions(pair.language):
         turned = []
         for reading, places, ends in zip(readings, sentences, (old, new), strict=True):
-            near = [at for at in places if min(ends) - 2 <= at <= max(ends) + _AFTER and at not in ends]
+            reach = (1, 0) if pair.language == "en" else (-2, _AFTER)  # German verbs may stand around both
+            near = [at for at in places if min(ends) + reach[0] <= at <= max(ends) + reach[1] and at not in ends]
             sides = [any(pattern.fullmatch(reading.lower[at]) for at in near) for pattern in patterns]
             if sides[0] == sides[1]:
                 break
@@ -179,13 +180,17 @@ _ALIKE = 3  # letters at the beginning or the end that a word and the one that r
 
 def check_swaps(pair: MatchedPair) -> Iterator[FactFinding]:
     """Report a capitalised word that is replaced by one that looks like it: Austria and Australia."""
-    if pair.language == "en" and pair.rewording == "close":  # ``check_names`` aligns the names
-        return
     missing = [at for at in _swappable(pair.source) if not _is_known(pair.source, at, pair.output)]
     new = [at for at in _swappable(pair.output) if not _is_known(pair.output, at, pair.source)]
     for there in new:
         for here in missing:
             old, word = pair.source.lower[here], pair.output.lower[there]
+            if (
+                pair.language == "en"
+                and pair.rewording == "close"
+                and not (_stand_alike(pair, here, there) and Levenshtein.distance(old, word) > 1)
+            ):  # a typing error, or a name that ``check_names`` aligns
+                continue
             manner = _look_alike(old, word)
             if manner and pair.language == "de":
                 is_office = _OFFICE.search(old) and _OFFICE.search(word)

@@ -138,7 +138,7 @@ class _Matcher:
         return values_by_place
 
 
-_EXCLUSIVE, _AFFIXES = ("modality", "amount", "negation"), ("prefixes", "suffixes")
+_EXCLUSIVE, _AFFIXES = ("modality", "amount", "negation", "order"), ("prefixes", "suffixes")
 
 
 @cache
@@ -331,7 +331,8 @@ def _apply(
             return
     elif here and there and rule.kind == "order" and _has_other_object(units, here[0], there[0]):
         return
-    yield pair.span_finding("flipped", rule.kind, f"{rule.name}{manner}", here[:1], there[:1])
+    name = f"German {rule.name}" if rule.kind == "polarity" and pair.language == "de" else rule.name
+    yield pair.span_finding("flipped", rule.kind, f"{name}{manner}", here[:1], there[:1])
 
 
 def _find_unit(units: Sequence[Unit], place: Span) -> Unit:
