@@ -100,13 +100,11 @@ def _is_one_sided(situation: str) -> bool:
 
 _NEW = ("new ", "strong polarity", "fair polarity", "weak polarity")
 _PRIOR = 5  # findings of all situations alike that count with those of a situation
-_EXPECTED = 0.4  # how many are right where texts are reworded boldly: rules were written with the counted pairs in view
+_EXPECTED = 0.4  # how many are right of bold rewordings: rules were written with the counted pairs in view
 
 
 @cache
 def _mean_precision(rewording: Rewording, one_sided: bool) -> float:
-    if rewording != "close":
-        return _EXPECTED
     counts = [count for name, count in _precisions()[rewording].items() if _is_one_sided(name) == one_sided]
     return sum(right / total for right, total in counts) / max(1, len(counts))
 
@@ -118,7 +116,8 @@ def measured_precision(situation: str, rewording: Rewording) -> float:
     Rare situations borrow from others, so that one lucky find does not make a rule sure.
     """
     right, total = _precisions()[rewording].get(situation, [0, 0])
-    mean = _mean_precision(rewording, _is_one_sided(situation))
+    is_bold = rewording != "close" and " name " not in situation
+    mean = _EXPECTED if is_bold else _mean_precision(rewording, _is_one_sided(situation))
     return (right + _PRIOR * mean) / (total + _PRIOR)
 
 
