@@ -206,7 +206,8 @@ def read_units(text: str, language: str) -> tuple[Unit, ...]:
         values[numbers[start]].setdefault(value, []).append((matches[start].start(), matches[end - 1].end()))
     for at, word in enumerate(lower):
         if len(word) > 6 and (word.startswith(matcher.prefixes) or word.endswith(matcher.suffixes)):
-            values[numbers[at]].setdefault("weak", []).append(matches[at].span())
+            # It may deny or only look so (ingredients): it counts, but is not quoted.
+            values[numbers[at]].setdefault("weak", []).append((matches[at].start(), matches[at].start()))
         if word.endswith("n't"):
             values[numbers[at]].setdefault("strong", []).append(matches[at].span())
     if request := _read_request(lower, language):
@@ -332,7 +333,8 @@ def _apply(
     elif here and there and rule.kind == "order" and _has_other_object(units, here[0], there[0]):
         return
     name = f"German {rule.name}" if rule.kind == "polarity" and pair.language == "de" else rule.name
-    yield pair.span_finding("flipped", rule.kind, f"{name}{manner}", here[:1], there[:1])
+    words = [tuple(span for span in side if span[0] < span[1])[:1] for side in (here, there)]
+    yield pair.span_finding("flipped", rule.kind, f"{name}{manner}", *words)
 
 
 def _find_unit(units: Sequence[Unit], place: Span) -> Unit:
