@@ -333,8 +333,8 @@ def _apply(
     elif here and there and rule.kind == "order" and _has_other_object(units, here[0], there[0]):
         return
     name = f"German {rule.name}" if rule.kind == "polarity" and pair.language == "de" else rule.name
-    words = [tuple(span for span in side if span[0] < span[1])[:1] for side in (here, there)]
-    yield pair.span_finding("flipped", rule.kind, f"{name}{manner}", *words)
+    source, output = (tuple(span for span in side if span[0] < span[1])[:1] for side in (here, there))
+    yield pair.span_finding("flipped", rule.kind, f"{name}{manner}", source, output)
 
 
 def _find_unit(units: Sequence[Unit], place: Span) -> Unit:
