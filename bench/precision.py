@@ -4,28 +4,29 @@ Run: python bench/precision.py [FILE]   (public files, see docs/data.md)
 
 A finding is right if it overlaps with the words that are wrong; it is false in a pair that is sound. (A finding
 elsewhere in a wrong pair counts as neither, since sound pairs have as many.) There are as many wrong pairs as sound
-ones. Sound: the half "tuning" of letters.jsonl, OneStopEnglish (pairs of two levels, CC BY-SA 4.0),
-TextComplexityDE (MIT). Wrong: the same half of letters.jsonl, planted changes in OneStopEnglish, and sentences with
-their opposites in CANNOT (CC BY-SA 4.0). Nothing of these texts is stored, only counts.
+ones. Sound: the half "tuning" of letters.jsonl, statements.jsonl, OneStopEnglish (pairs of two levels, CC BY-SA 4.0),
+TextComplexityDE (MIT). Wrong: the same half of letters.jsonl, statements.jsonl, planted changes in OneStopEnglish, and
+sentences with their opposites in CANNOT (CC BY-SA 4.0). Nothing of these texts is stored, only counts.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from letters import half, read_pairs
 
 from plainly.auditing.attacks import ATTACKS, Rewritten, SystemOutputs
 from plainly.core.evalset import EvalSet
-from plainly.factcheck.pairs import find_all
-from plainly.factcheck.reading import match_pairs
+from plainly.factcheck.pairs import find_all, judge_rewording
+from plainly.factcheck.reading import Rewording, match_pairs
 from plainly.text.sentence_alignment import align_many
 
 MIRROR = Path(os.environ["PLAINLY_MIRROR"]) / "raw.githubusercontent.com"
@@ -50,13 +51,24 @@ def letters() -> list[Example]:
     for pair in read_pairs():
         if half(pair["source"]) == "tuning":
             texts = pair["source"], pair["output"]
-            words = pair["source_words"], pair["output_words"]
-            places = tuple(
-                ((text.index(word), text.index(word) + len(word)),) if word else ()
-                for text, word in zip(texts, words, strict=True)
-            )
+            places = _find(texts[0], pair["source_words"]), _find(texts[1], pair["output_words"])
             examples.append(Example(*texts, pair["language"], pair["wrong"], places))
     return examples
+
+
+def statements() -> list[Example]:
+    """Single sentences, each with a sound and a wrong rewording."""
+    examples = []
+    for line in (Path(__file__).parent / "statements.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        examples.append(Example(row["source"], row["sound"], row["language"], wrong=False))
+        places = _find(row["source"], row["source_words"]), _find(row["wrong"], row["output_words"])
+        examples.append(Example(row["source"], row["wrong"], row["language"], wrong=True, places=places))
+    return examples
+
+
+def _find(text: str, words: str) -> tuple[Span, ...]:
+    return ((text.index(words), text.index(words) + len(words)),) if words else ()
 
 
 def onestop() -> list[tuple[str, str]]:
@@ -132,7 +144,7 @@ def examples() -> list[Example]:
     wrong = [*planted(clean[middle:]), *opposites()[: middle // 2]]
     rng = np.random.default_rng(3)
     wrong = [wrong[at] for at in rng.permutation(len(wrong))[: len(sound)]]
-    return [*letters(), *sound, *wrong, *german()]
+    return [*letters(), *statements(), *sound, *wrong, *german()]
 
 
 def is_right(example: Example, source: tuple[Span, ...], output: tuple[Span, ...], effect: str) -> bool:
@@ -155,20 +167,20 @@ def main() -> None:
         own = [example for example in pairs if example.language == language]
         matches = match_pairs([e.source for e in own], [e.output for e in own], language=language)
         for example, match in zip(own, matches, strict=True):
-            if example.planted and match.rewording == "bold":
-                continue
-            seen: dict[str, bool] = {}
+            seen: dict[tuple[str, str], bool] = {}
             for finding in find_all(match):
-                if finding.situation:
+                rewording = judge_rewording(match, finding)
+                if finding.situation and (rewording == "close" or not example.planted):
                     right = example.wrong and is_right(example, finding.source, finding.output, finding.effect)
-                    seen[finding.situation] = seen.get(finding.situation, False) or right
-            for situation, right in seen.items():
+                    key = rewording, finding.situation
+                    seen[key] = seen.get(key, False) or right
+            for key, right in seen.items():
                 if right or not example.wrong:
-                    counts.setdefault((match.rewording, situation), Counter())[right] += 1
+                    counts.setdefault(key, Counter())[right] += 1
     lines = [
         "# Findings about statements: how many were right, of how many; see bench/precision.py, which writes this.\n"
     ]
-    for rewording in ("close", "bold"):
+    for rewording in get_args(Rewording):
         lines.append(f"[{rewording}]")
         for (own_rewording, situation), count in sorted(counts.items()):
             if own_rewording == rewording:

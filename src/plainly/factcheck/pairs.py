@@ -22,6 +22,7 @@ from plainly.factcheck.reading import (
     FactFinding,
     MatchedPair,
     Outcome,
+    Rewording,
     Spans,
     match_pairs,
     measured_precision,
@@ -39,9 +40,11 @@ ENGLISH: tuple[Check, ...] = (
 )  # fmt: skip
 CHECKS: dict[str, tuple[Check, ...]] = {"en": (*ENGLISH, *REWORDED, check_lost), "de": (*REWORDED, check_lost)}
 _WHOLE = 0.8  # the share of the source's content words from which an addition is made to a source that is whole
-_DENIED = frozenset(f"{name}{manner}" for name in ("new negation", "negation lost") for manner in ("", ", close")) | {
-    f"{strength} polarity flipped" for strength in ("strong", "fair", "weak")
-}
+_DENIED = frozenset(
+    f"{name}{manner}"
+    for name in ("new negation", "negation lost", "German new negation", "German negation lost")
+    for manner in ("", ", close")
+) | {f"{strength} polarity flipped" for strength in ("strong", "fair", "weak")}
 _STRENGTHS = ((0.8, "strong"), (0.6, "fair"), (0.0, "weak"))
 LEAST = 0.2  # the confidence from which a finding counts at all
 _CHUNK = 1000
@@ -128,11 +131,17 @@ def find_all(pair: MatchedPair) -> Iterator[FactFinding]:
                 strength = next(name for least, name in _STRENGTHS if finding.sure >= least)
                 beside = " to a whole" if finding.effect == "added" and pair.kept_share >= _WHOLE else ""
                 situation = f"{strength} {finding.kind} {finding.effect}{beside}"
-                sure = measured_precision(situation, pair.rewording)
-                finding = replace(finding, situation=situation, sure=sure)
+                finding = replace(finding, situation=situation)
+                finding = replace(finding, sure=measured_precision(situation, judge_rewording(pair, finding)))
             is_one_sided = finding.kind == "polarity" and finding.situation in _DENIED and deny_alike(pair)
             if not is_one_sided:
                 yield finding
+
+
+def judge_rewording(pair: MatchedPair, finding: FactFinding) -> Rewording:
+    """Return how a pair is worded, by which the precision of a finding was measured."""
+    is_clear_addition = finding.kind == "claim" and finding.situation.startswith(("strong", "fair"))
+    return pair.rewording_without(finding.output) if is_clear_addition else pair.rewording
 
 
 def estimate_doubt(new_words: float) -> float:

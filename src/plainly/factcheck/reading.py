@@ -23,7 +23,7 @@ Spans = tuple[Span, ...]
 Effect = Literal["changed", "flipped", "added", "lost", "harmless"]
 EFFECTS: tuple[Effect, ...] = ("changed", "flipped", "added", "lost", "harmless")
 HARMS: tuple[Effect, ...] = ("changed", "flipped", "added")
-Rewording = Literal["close", "bold"]
+Rewording = Literal["close", "bold", "long"]
 Outcome = Literal["block", "review", "pass"]
 OUTCOMES: tuple[Outcome, ...] = ("block", "review", "pass")  # the strictest first
 VALUES = (
@@ -36,7 +36,7 @@ PRECISE = 0.95  # the share of right findings from which a kind blocks an output
 BLOCKING = frozenset(kind for kind, row in PRECISION.items() if row["right"] >= PRECISE * row["n"] > 0)
 CERTAIN = 0.95  # the confidence of a finding that needs no review
 SURE = 0.5  # the confidence from which a finding is probable; an output with one that harms is not faithful
-REVIEW = 0.41  # the confidence from which a finding asks for review
+REVIEW = 0.5  # the confidence from which a finding asks for review
 
 # The sentence for a finding, by its effect, or by its effect and kind.
 _MESSAGES = {
@@ -70,6 +70,7 @@ KIND_NAMES = {
 }  # fmt: skip
 
 _CLOSE = 0.6  # the share of the content words of either text that the other has, from which rewording is close
+_CLOSE_REST = 0.5  # the same share of both texts, apart from words that may have been added
 _LONG, _CLOSE_LONG = 40, 0.75  # content words of a long text, and the same share there
 CACHE_SIZE = 1024  # texts for which results are cached that several checks need
 _LOWER_WORDS = Path(__file__).with_name("lower_words.txt")
@@ -90,27 +91,30 @@ def _precisions() -> dict[str, dict[str, list[int]]]:
 
 def _is_one_sided(situation: str) -> bool:
     """Return whether only one text has the words in question: something is new or lost there."""
-    return situation.endswith(("lost", "lost, close")) or "added" in situation or situation.startswith(_NEW)
+    name = situation.removeprefix("German ").partition(",")[0]
+    return name.endswith("lost") or "added" in name or name.startswith(_NEW)
 
 
 _NEW = ("new ", "strong polarity", "fair polarity", "weak polarity")
 _PRIOR = 5  # findings of all situations alike that count with those of a situation
+_EXPECTED = 0.4  # how many are right of bold rewordings: rules were written with the counted pairs in view
 
 
 @cache
 def _mean_precision(rewording: Rewording, one_sided: bool) -> float:
     counts = [count for name, count in _precisions()[rewording].items() if _is_one_sided(name) == one_sided]
-    return sum(right for right, _ in counts) / max(1, sum(total for _, total in counts))
+    return sum(right / total for right, total in counts) / max(1, len(counts))
 
 
 @cache
 def measured_precision(situation: str, rewording: Rewording) -> float:
     """Return the share of findings in a situation that were right where it was measured; see ``situations.toml``.
 
-    Rare situations borrow from all that are alike, so that one lucky find does not make a rule sure.
+    Rare situations borrow from others, so that one lucky find does not make a rule sure.
     """
     right, total = _precisions()[rewording].get(situation, [0, 0])
-    mean = _mean_precision(rewording, _is_one_sided(situation))
+    is_bold = rewording != "close" and " name " not in situation
+    mean = _EXPECTED if is_bold else _mean_precision(rewording, _is_one_sided(situation))
     return (right + _PRIOR * mean) / (total + _PRIOR)
 
 
@@ -344,10 +348,23 @@ class MatchedPair:
 
     @cached_property
     def rewording(self) -> Rewording:
-        """Whether the output keeps most of the source's wording ("close") or has its own ("bold")."""
-        # Long texts share words by chance.
-        least = _CLOSE if len(self.source.content) <= _LONG else _CLOSE_LONG
-        return "close" if max(self.kept_share, self.reverse.kept_share) >= least else "bold"
+        """Whether the output keeps most of the source's wording ("close") or has its own ("bold"; "long" in letters).
+
+        A sentence of a long text is rarely the wrong one, and long texts share words by chance.
+        """
+        is_long = len(self.source.content) > _LONG
+        if max(self.kept_share, self.reverse.kept_share) >= (_CLOSE_LONG if is_long else _CLOSE):
+            return "close"
+        return "long" if is_long else "bold"
+
+    def rewording_without(self, spans: Spans) -> Rewording:
+        """Return how the output is worded apart from some words, which may have been added to it."""
+        output = self.output
+        added = {at for span in spans for at in output.words_between(span)}
+        rest = [at for at in output.content if at not in added]
+        share = sum(output.stems[at] in self.source.stem_bag for at in rest) / len(rest) if rest else 0.0
+        is_close = min(share, self.kept_share) >= _CLOSE_REST and len(self.source.content) <= _LONG
+        return "close" if is_close else self.rewording
 
     @cached_property
     def reverse(self) -> "MatchedPair":

@@ -292,7 +292,8 @@ def check_modality(pair: MatchedPair) -> Iterator[FactFinding]:
             place = pair.forward[target] if target >= 0 else -1
             before = pair.source.lower[max(0, at - 14) : at]
             is_purpose = ("so", "that") in pairwise(before) or "so" in before[-4:]  # "so that … may": no doubt
-            if place >= 0 and not is_purpose and before[-1:] != ("not",):
+            is_request = place in pair.output.firsts  # "Leave your bag": a duty, too
+            if place >= 0 and not is_purpose and not is_request and before[-1:] != ("not",):
                 yield pair.finding("flipped", "modality", sure_lost, [at, target], [place])
         for at in (at for at in there if pair.output.lower[at] in cue_words(strict) and not here):
             target = _find_target(pair.output, at)
@@ -346,7 +347,9 @@ def check_opposites(pair: MatchedPair) -> Iterator[FactFinding]:
                 or is_pronoun
             ):
                 yield pair.finding("harmless", "negation", 0.6, [at], [place])
-            elif word in _SIDED and lower in _SIDED and (refers_back or _has_crossed(pair, at, place)):
+            elif (kind == "comparison" and _is_turned(pair)) or (
+                word in _SIDED and lower in _SIDED and (refers_back or _has_crossed(pair, at, place))
+            ):
                 yield pair.finding("harmless", "relation", 0.7, [at], [place])
             else:
                 is_same_gap = pair.gaps[0][at] == pair.gaps[1][place]
@@ -392,19 +395,43 @@ def check_sides(pair: MatchedPair) -> Iterator[FactFinding]:
             is_reversed = (word in _FORWARD and lower in _BACKWARD) or (word in _BACKWARD and lower in _FORWARD)
             if not (is_same or is_reversed):
                 continue
-            source, output = _split_sides(pair.source, at), _split_sides(pair.output, place)
-            straight, across = (
-                [sum(pair.forward[own] in output[side ^ change] for own in source[side]) for side in (0, 1)]
-                for change in (0, 1)
-            )
+            straight, across = _count_sides(pair, at, place)
             is_exchanged = min(across) > 0 and sum(across) > 2 * sum(straight)
             is_kept = min(straight) > 0 and sum(straight) > 2 * sum(across)
+            if word == lower == "than" and is_exchanged and _has_opposite(pair):
+                return
             kind = "comparison" if word == "than" else "cause" if word in _FORWARD | _BACKWARD else "order"
             if is_exchanged if is_same else is_kept:
                 yield pair.finding("flipped", kind, 0.75, [at], [place])
             elif is_reversed and is_exchanged:
                 yield pair.finding("harmless", "relation", 0.8, [at], [place])
             return
+
+
+def _count_sides(pair: MatchedPair, at: int, place: int) -> list[list[int]]:
+    """Return how many words of both sides of a connective are kept on their side, and on the other one."""
+    source, output = _split_sides(pair.source, at), _split_sides(pair.output, place)
+    return [
+        [sum(pair.forward[own] in output[side ^ change] for own in source[side]) for side in (0, 1)]
+        for change in (0, 1)
+    ]
+
+
+def _has_opposite(pair: MatchedPair) -> bool:
+    """Return whether a comparison is made with the opposite word."""
+    return any(
+        kind == "comparison" and word in pair.source.bag
+        for lower in pair.output.lower
+        for word, kind in opposites().get(lower, {}).items()
+    )
+
+
+def _is_turned(pair: MatchedPair) -> bool:
+    """Return whether a comparison is made from the other side: "A is larger than B", "B is smaller than A"."""
+    if "than" not in pair.source.bag or "than" not in pair.output.bag:
+        return False
+    straight, across = _count_sides(pair, pair.source.lower.index("than"), pair.output.lower.index("than"))
+    return sum(across) > sum(straight)
 
 
 def _split_sides(reading: ReadText, at: int) -> tuple[set[int], set[int]]:

@@ -6,11 +6,12 @@ too. Where two participants occur in one clause of each text, their order and th
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import combinations
 
-from rapidfuzz.distance import Prefix
+from rapidfuzz.distance import Levenshtein, Prefix
 
-from plainly.factcheck.reading import FactFinding, MatchedPair, ReadText, cue_words
+from plainly.factcheck.reading import FactFinding, MatchedPair, ReadText, cue_words, vocabulary
 from plainly.factcheck.signals import align_pair, find_zones
 from plainly.text.lexicon import CONTENT, KIND
 
@@ -22,7 +23,9 @@ _PASSIVE_EN = re.compile(
 _PASSIVE_DE = re.compile(r"\b(?:wird|werden|wurde|wurden|worden|geworden)\b")
 _BY_DE = frozenset(["von", "vom", "durch"])
 _MANNER = {"en": "", "de": "German "}
+_TOWARDS = frozenset(["to", "from", "by", "against", "an", "von", "vom", "beim", "gegen", "durch", "dem"])
 _FAR = 12  # words between two participants
+_AFTER = 6  # words after them among which a German verb may stand
 
 
 def check_exchanges(pair: MatchedPair) -> Iterator[FactFinding]:
@@ -56,15 +59,55 @@ def _compare_sentences(pair: MatchedPair, here: Sequence[int], there: Sequence[i
     for (first, new_first), (second, new_second) in combinations(matched, 2):
         if not 1 < abs(second - first) <= _FAR or not 1 < abs(new_second - new_first) <= _FAR:
             continue
-        if _are_exchanged(pair, (first, second), (new_first, new_second)):
+        ends = (first, second), (new_first, new_second)
+        readings = ((source, max(ends[0])), (output, max(ends[1])))
+        are_two = len(matched) == 2 or all(_follows_preposition(reading, at) for reading, at in readings)
+        is_converse = _compare_actions(pair, (here, there), *ends) if are_two else None
+        is_exchanged = _are_exchanged(pair, *ends)
+        if is_exchanged if is_converse is None else is_converse:
+            manner = _MANNER[pair.language] if is_converse is None else "converse "
             yield pair.finding(
-                "flipped",
-                "roles",
-                f"{_MANNER[pair.language]}roles exchanged",
-                [first, second],
-                sorted((new_first, new_second)),
+                "flipped", "roles", f"{manner}roles exchanged", [first, second], sorted((new_first, new_second))
             )
             return
+
+
+def _follows_preposition(reading: ReadText, at: int) -> bool:
+    """Return whether a word is whom an action comes from or goes to, rather than what it is about."""
+    return not _TOWARDS.isdisjoint(reading.lower[max(0, at - 2) : at])
+
+
+@cache
+def _actions(language: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    """Return patterns of verbs for an action and of verbs for the same action from the other side."""
+    sides = [entry.split("|") for entry in vocabulary()["cues"][f"converse_{language}"]]
+    one, other = (
+        [re.compile("|".join(words.replace("*", r"\w*").split())) for words in side]
+        for side in zip(*sides, strict=True)
+    )
+    return tuple(zip(one, other, strict=True))
+
+
+def _compare_actions(
+    pair: MatchedPair, sentences: Sequence[Sequence[int]], old: tuple[int, int], new: tuple[int, int]
+) -> bool | None:
+    """Return whether an action of both sentences changed its direction between two participants; none if unclear."""
+    readings = pair.source, pair.output
+    for patterns in _actions(pair.language):
+        turned = []
+        for reading, places, ends in zip(readings, sentences, (old, new), strict=True):
+            reach = (1, 0) if pair.language == "en" else (-2, _AFTER)  # German verbs may stand around both
+            near = [at for at in places if min(ends) + reach[0] <= at <= max(ends) + reach[1] and at not in ends]
+            sides = [any(pattern.fullmatch(reading.lower[at]) for at in near) for pattern in patterns]
+            if sides[0] == sides[1]:
+                break
+            text = reading.text[reading.spans[min(ends)][0] : reading.spans[max(ends)][1]].lower()
+            by = re.search(r"\bby\b", text) if pair.language == "en" else _PASSIVE_DE.search(_stretch(reading, ends))
+            is_fronted = pair.language == "de" and _article(reading, min(ends)) in ("object", "by")
+            turned.append(sides[1] ^ bool(by) ^ is_fronted ^ (ends[0] > ends[1]))
+        if len(turned) == len(readings):
+            return turned[0] != turned[1]
+    return None
 
 
 def _is_participant(reading: ReadText, at: int) -> bool:
@@ -72,7 +115,7 @@ def _is_participant(reading: ReadText, at: int) -> bool:
     if reading.kinds[at] not in CONTENT or reading.kinds[at] == KIND["number"] or len(reading.lower[at]) < 3:
         return False
     if reading.language == "de":
-        return reading.tokens[at][0].isupper() and at not in reading.firsts
+        return reading.tokens[at][0].isupper()
     if reading.tokens[at][0].isupper():
         return at not in reading.firsts or reading.kinds[at] == KIND["name"]
     return at > 0 and reading.lower[at - 1] in ("the", "his", "her", "their", "its", "our", "your")
@@ -142,6 +185,12 @@ def check_swaps(pair: MatchedPair) -> Iterator[FactFinding]:
     for there in new:
         for here in missing:
             old, word = pair.source.lower[here], pair.output.lower[there]
+            if (
+                pair.language == "en"
+                and pair.rewording == "close"
+                and not (_stand_alike(pair, here, there) and Levenshtein.distance(old, word) > 1)
+            ):  # a typing error, or a name that ``check_names`` aligns
+                continue
             manner = _look_alike(old, word)
             if manner and pair.language == "de":
                 is_office = _OFFICE.search(old) and _OFFICE.search(word)

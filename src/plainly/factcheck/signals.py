@@ -138,7 +138,7 @@ class _Matcher:
         return values_by_place
 
 
-_EXCLUSIVE, _AFFIXES = ("modality", "amount", "negation"), ("prefixes", "suffixes")
+_EXCLUSIVE, _AFFIXES = ("modality", "amount", "negation", "order"), ("prefixes", "suffixes")
 
 
 @cache
@@ -179,7 +179,7 @@ def _read_request(lower: Sequence[str], language: str) -> tuple[str, int] | None
     else:
         is_denied = lower[0] in ("never", "don't") or (lower[0], lower[1]) == ("do", "not")
         is_request = is_denied
-    return ("must_not" if is_denied else "should", 1) if is_request else None
+    return ("must_not" if is_denied else "request", 1) if is_request else None
 
 
 @lru_cache(maxsize=4 * CACHE_SIZE)
@@ -206,7 +206,8 @@ def read_units(text: str, language: str) -> tuple[Unit, ...]:
         values[numbers[start]].setdefault(value, []).append((matches[start].start(), matches[end - 1].end()))
     for at, word in enumerate(lower):
         if len(word) > 6 and (word.startswith(matcher.prefixes) or word.endswith(matcher.suffixes)):
-            values[numbers[at]].setdefault("weak", []).append(matches[at].span())
+            # It may deny or only look so (ingredients): it counts, but is not quoted.
+            values[numbers[at]].setdefault("weak", []).append((matches[at].start(), matches[at].start()))
         if word.endswith("n't"):
             values[numbers[at]].setdefault("strong", []).append(matches[at].span())
     if request := _read_request(lower, language):
@@ -324,14 +325,16 @@ def _apply(
         or any(name in near[1] for name in rule.not_output)
     ):
         return
-    if not here or not there:  # the rest of the clause must be kept
+    if (not here or not there) and (manner != _ALONE or pair.rewording == "close"):  # the rest must be kept
         side, places = (0, here) if here else (1, there)
         own = _find_unit(units[side], places[0])
         if not any(_count_common(own, other) for other in units[1 - side]):
             return
-    elif rule.kind == "order" and _has_other_object(units, here[0], there[0]):
+    elif here and there and rule.kind == "order" and _has_other_object(units, here[0], there[0]):
         return
-    yield pair.span_finding("flipped", rule.kind, f"{rule.name}{manner}", here[:1], there[:1])
+    name = f"German {rule.name}" if rule.kind == "polarity" and pair.language == "de" else rule.name
+    source, output = (tuple(span for span in side if span[0] < span[1])[:1] for side in (here, there))
+    yield pair.span_finding("flipped", rule.kind, f"{name}{manner}", source, output)
 
 
 def _find_unit(units: Sequence[Unit], place: Span) -> Unit:
@@ -346,6 +349,7 @@ def _has_other_object(units: tuple[Sequence[Unit], Sequence[Unit]], here: Span, 
     return any(_count_common(other, unit) for unit in units[0]) or any(_count_common(own, unit) for unit in units[1])
 
 
+_ALONE = ", alone"  # a sentence of the source without others beside it that the output may refer to
 _OTHER = {"+": "-", "-": "+"}
 _DENIALS = ("strong", "must_not", "need_not")
 
@@ -407,8 +411,9 @@ def check_signals(pair: MatchedPair) -> Iterator[FactFinding]:
             _merge(unit for place in zone.near_output for unit in output[place]),
         )
         merged = _merge(sides[0]), _merge(sides[1])
+        manner = _ALONE if len(zone.near_source) == 1 else ""
         for rule in rules():
-            yield from _apply(pair, rule, sides, merged, near, "")
+            yield from _apply(pair, rule, sides, merged, near, manner)
         for here in sides[0]:
             for there in sides[1]:
                 is_close = _count_common(there, here) > 0
@@ -424,7 +429,9 @@ def check_signals(pair: MatchedPair) -> Iterator[FactFinding]:
             for rule in rules():
                 if (rule.source and rule.output) or count > 1:
                     values = here.signals, there.signals
-                    yield from _apply(pair, rule, ((here,), (there,)), values, values, ", close")
+                    is_one_sided = not (rule.source and rule.output)
+                    around = near if is_one_sided and pair.rewording != "close" else values
+                    yield from _apply(pair, rule, ((here,), (there,)), values, around, ", close")
 
 
 _IMPLIED = frozenset(["unless", "no_more", "no_less", "need_not", "must_not", "only"])
@@ -434,7 +441,8 @@ def deny_alike(pair: MatchedPair) -> bool:
     """Return whether both texts deny or restrict something in the same way, be it in other words."""
     alignment = align_pair(pair.source.text, pair.output.text, pair.language)
     values = [
-        {name for sentence in side for unit in read_units(sentence.text, pair.language) for name in unit.signals}
+        _merge(unit for sentence in side for unit in read_units(sentence.text, pair.language))
         for side in (alignment.source, alignment.output)
     ]
-    return bool(values[0] & values[1] & _IMPLIED)
+    denials = [len(side.get("strong", ())) for side in values]
+    return denials[0] == denials[1] > 0 or bool(values[0].keys() & values[1].keys() & _IMPLIED)

@@ -12,6 +12,7 @@ from itertools import groupby
 from plainly.factcheck.reading import FactFinding, MatchedPair, ReadText, common_words, cue_words
 from plainly.factcheck.signals import Unit, align_pair, have_common_part, place_units
 from plainly.text.lexicon import CONTENT, KIND
+from plainly.text.sentence_alignment import Alignment
 
 _NAME, _NUMBER = KIND["name"], KIND["number"]
 _EXPLAINS = cue_words("explaining")
@@ -174,10 +175,12 @@ def check_sentences(pair: MatchedPair) -> Iterator[FactFinding]:
         links[0][i].add(j)
         links[1][j].add(i)
     for j, units in enumerate(sides[1]):
-        text = alignment.output[j].text
-        words = {word.strip(".,:;!“”„").lower() for word in text.split()}
-        is_told = "?" in text or words & _EXPLAINING[pair.language] or _DEFINITION.match(text.lower())
-        if links[1][j] or is_told or len(new[1][j]) < _LEAST_NEW or len(_join(units)) > len(new[1][j]) + 1:
+        if (
+            links[1][j]
+            or _is_told(j, alignment, pair)
+            or len(new[1][j]) < _LEAST_NEW
+            or len(_join(units)) > len(new[1][j]) + 1
+        ):
             continue
         around, across = _find_surroundings(j, links[1], links[0])
         gone = len(set().union(*(new[0][i] for i in across)))
@@ -197,8 +200,21 @@ def check_sentences(pair: MatchedPair) -> Iterator[FactFinding]:
             kept_share = 1 - len(_find_new(rest, stems[1])) / max(1, len(_join(rest)))
             if surplus >= -1 and kept_share >= _LEAST_KEPT[1] and rest:
                 is_last = i == len(sides[0]) - 1 and unit is units[-1]
-                situation = "last clause lost" if is_last else "clause lost"
+                situation = ("last " if is_last else "") + ("sentence lost" if len(units) == 1 else "clause lost")
                 yield pair.span_finding("lost", "condition", situation, ((unit.start, unit.end),), ())
+
+
+def _is_told(j: int, alignment: Alignment, pair: MatchedPair) -> bool:
+    """Return whether a sentence cannot be an addition: it asks, explains, stands alone or has a known number."""
+    text = alignment.output[j].text
+    words = {word.strip(".,:;!“”„").lower() for word in text.split()}
+    return (
+        all("?" in other.text for place, other in enumerate(alignment.output) if place != j)
+        or "?" in text
+        or not words.isdisjoint(_EXPLAINING[pair.language])
+        or bool(_DEFINITION.match(text.lower()))
+        or any(number in pair.source.text for number in re.findall(r"\d{2,}", text))
+    )
 
 
 def _find_surroundings(at: int, own: Sequence[set[int]], other: Sequence[set[int]]) -> tuple[range, set[int]]:
