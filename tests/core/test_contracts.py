@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import ROOT, english_pipeline
+from judge_server import run_server, write_judges
 from plainly.core import registry
+from plainly.core.calls import call_options
 from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Metric
@@ -47,6 +49,7 @@ EXTRA_SPECS = (
     "meaning(variant=tokens,against=references)",
     "meaning(variant=judge)",
     "fkbleu(direction=printed)",
+    "judge(rubric=facts+simplicity,separate=true,repeat=2)",
 )
 ALL_SPECS = (*(SPECS.get(name, name) for name in registry.METRICS), *EXTRA_SPECS)
 
@@ -74,6 +77,15 @@ OUTPUTS = (
     "城市很老。",
     "It is a dessert 🍮.",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A server for the metrics that call one."""
+    with run_server() as server:
+        path = write_judges(tmp_path_factory.mktemp("judges") / "judges.toml", server.port)
+        with call_options(judges=path):
+            yield
 
 
 def _metric(text: str) -> Metric:

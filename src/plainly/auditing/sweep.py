@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.auditing.attacks import Attack, Rewritten, SystemOutputs
+from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Metrics
@@ -127,6 +128,7 @@ _Group = tuple[str, Attack, range]
 _GroupScores = tuple[dict[str, Floats], float, dict[str, float]]
 
 
+@whole_run()
 def sweep(
     evalset: EvalSet,
     outputs: Mapping[str, Sequence[str]],
@@ -148,6 +150,8 @@ def sweep(
     ``if __name__ == "__main__":``.
     """
     resolved = check_metrics(metrics, evalset)
+    if any(metric.is_remote for metric in resolved.values()):
+        engine = None  # which keeps cost and cache in one place; calls overlap all the same
     texts = {system: tuple(lines) for system, lines in outputs.items()}
     if trials is None and quick:
         trials = QUICK_TRIALS

@@ -24,6 +24,7 @@ Find out whether metrics can be fooled: attack a share of the outputs and watch 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser, metrics=True)
+    options.add_calls(parser)
     add = parser.add_argument_group("attacks").add_argument
     add("--list", action="store_true", help="list the attacks, and how a sound metric reacts to them")
     attacks = "all (default), paper (the six of Tanprasert & Kauchak 2021), or names separated by commas"

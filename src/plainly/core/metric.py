@@ -58,6 +58,7 @@ class Metric(ABC):
     gpu: ClassVar[bool] = False  # a GPU makes it faster
     runs_first: ClassVar[bool] = False  # fills the score cache for other metrics
     runs_programs: ClassVar[bool] = False  # must not be run because a data file names it
+    is_remote: ClassVar[bool] = False  # calls a server, from one process; ``plainly.core.calls`` has its options
     is_measurable: ClassVar[bool] = True  # False for what was read from a file and may only be scored
     reads_columns: ClassVar[bool] = False  # ``for_evalset`` looks at the columns of the set
     target_kind: ClassVar[TargetKind] = None  # what the parameter ``target`` is, if there is one
@@ -94,6 +95,10 @@ class Metric(ABC):
     def count_long_items(self, totals: Floats) -> int:
         """Return how many items were longer than the model's window and were read in pieces."""
         return 0
+
+    def provenance(self, data: str) -> tuple[str, ...]:
+        """Return what the signature of scores on data with this fingerprint has beside the spec, as ``name:value``."""
+        return ()
 
     @property
     def reference_columns(self) -> npt.NDArray[np.bool_] | None:
@@ -180,6 +185,9 @@ class OutputMetric(Metric):
 
     def count_long_items(self, totals: Floats) -> int:
         return self.metric.count_long_items(totals)
+
+    def provenance(self, data: str) -> tuple[str, ...]:
+        return self.metric.provenance(data)
 
     @property
     def definition(self) -> object:

@@ -49,6 +49,7 @@ METRICS = {
     "facts": "plainly.factcheck.pairs:Facts",
     "sle-multilingual": "plainly.learned.multilingual:SleMultilingual",
     "meaning-multilingual": "plainly.learned.multilingual:MeaningMultilingual",
+    "judge": "plainly.learned.jury.judge:Judge",
     "samsa": "plainly.learned.events:Samsa",
     "sle-published": "plainly.learned.adapters.models:PublishedSle",
     "cefr-published": "plainly.learned.adapters.models:PublishedCefr",

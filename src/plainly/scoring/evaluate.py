@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from plainly.core import limits, registry
+from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import EvalSet, find_present
 from plainly.core.files import read_shipped
@@ -47,7 +48,8 @@ def evaluate(
     """
     resolved = check_metrics(metrics, evalset if len(evalset) else None)
     Texts(evalset, outputs)  # which raises unless they fit together
-    with progress("measuring", total=len(evalset) * len(outputs) * len(resolved), unit="scores") as tell:
+    amount = len(evalset) * len(outputs) * len(resolved)
+    with whole_run(), progress("measuring", total=amount, unit="scores") as tell:
         rows = dict(measure(evalset, outputs, resolved, tell))
     return from_rows(evalset, outputs, resolved, rows, sampling)
 
