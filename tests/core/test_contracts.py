@@ -23,8 +23,10 @@ from plainly.scoring.scores import Signature, reference_range
 
 # Metrics that need more than text (a model file, a command) say what a contract test can use instead.
 SPECS: dict[str, str] = {
+    "judge": "judge(model=toy)",
     "command": f"command(run={sys.executable} {ROOT / 'tests' / 'length_command.py'})",
     "regressor": "regressor(model=not-there)",
+    "jury": "jury(judges=toy+other)",
     # Pipelines go by several names; without one, the default's error is the reason to skip.
     "samsa": f"samsa(parser={english_pipeline() or 'en_core_web_sm'})",
 }
@@ -49,7 +51,7 @@ EXTRA_SPECS = (
     "meaning(variant=tokens,against=references)",
     "meaning(variant=judge)",
     "fkbleu(direction=printed)",
-    "judge(rubric=facts+simplicity,separate=true,repeat=2)",
+    "judge(model=toy,rubric=facts+simplicity,separate=true,repeat=2)",
 )
 ALL_SPECS = (*(SPECS.get(name, name) for name in registry.METRICS), *EXTRA_SPECS)
 
@@ -83,7 +85,7 @@ OUTPUTS = (
 def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A server for the metrics that call one."""
     with run_server() as server:
-        path = write_judges(tmp_path_factory.mktemp("judges") / "judges.toml", server.port)
+        path = write_judges(tmp_path_factory.mktemp("judges") / "judges.toml", server.port, "toy", "other", model="m")
         with call_options(judges=path):
             yield
 

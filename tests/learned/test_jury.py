@@ -6,6 +6,7 @@ import json
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from plainly.learned.jury.answers import Answer, cache_path
 from plainly.learned.jury.prompts import frame, normalise_layout
 from plainly.learned.jury.rubrics import read_rubric, rubric_names
 from plainly.learned.jury.settings import default_path, read_judges
+from plainly.stats.agreement import krippendorff
 
 SOURCES = [f"The committee postponed decision number {number}." for number in range(12)]
 OUTPUTS = [f"They will decide {number} later." for number in range(12)]
@@ -94,15 +96,15 @@ def test_the_first_call_shows_host_and_variable_but_never_the_key(
     toy.configure(key_env="TOY_KEY")
     toy.score(record=toy.folder / "record.jsonl")
     assert toy.server.keys == {"sk-very-secret"}
-    shown = capsys.readouterr().err
-    assert f"127.0.0.1:{toy.server.port}" in shown
-    assert "TOY_KEY" in shown
+    printed = capsys.readouterr().err
+    assert f"127.0.0.1:{toy.server.port}" in printed
+    assert "TOY_KEY" in printed
     toy.server.fault = lambda number: "401"
     with pytest.raises(BadInput, match="401") as error:
         toy.score(outputs=["Something else."])
     written = [path.read_bytes() for path in toy.folder.rglob("*") if path.is_file()]
     assert len(written) >= 3
-    assert all(b"sk-very-secret" not in text for text in (*written, shown.encode(), str(error.value).encode()))
+    assert all(b"sk-very-secret" not in text for text in (*written, printed.encode(), str(error.value).encode()))
 
 
 @pytest.mark.parametrize("key", ["", "  ", "two words", "new\nline", "schlüssel"])
@@ -417,8 +419,8 @@ def _write_texts(folder: Path) -> list[str]:
 
 def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     status = main(arguments)
-    shown = capsys.readouterr()
-    return status, shown.out, shown.err
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
 
 
 COMMANDS = {
@@ -488,3 +490,58 @@ def test_a_corpus_in_parts_is_refused(toy: Toy, capsys: pytest.CaptureFixture[st
     status, _, err = _run(capsys, *arguments)
     assert status == 2
     assert "--engine memory" in err
+
+
+def _noisy(texts: dict[str, str], noise: int) -> float:
+    return (9 * hashed_points(texts, "truth") + hashed_points(texts, f"noise {noise}")) / 10
+
+
+def _panel(toy: Toy, **members: Any) -> None:
+    """Describe one judge for each name; the server knows them by their models."""
+    files = []
+    for name in members:
+        toy.configure(name, model=name)
+        files.append(toy.judges.read_text(encoding="utf-8"))
+    toy.judges.write_text("\n".join(files), encoding="utf-8")
+    toy.server.answer = lambda body: json.dumps({"quality": members[body["model"]](texts_of(body))})
+
+
+def test_a_jury_is_the_mean_of_its_judges_with_their_agreement(toy: Toy) -> None:
+    _panel(toy, a=lambda texts: _noisy(texts, 1), b=lambda texts: _noisy(texts, 2))
+    jury = toy.score("jury(judges=a+b)")["jury(judges=a+b)"]
+    a, b = (toy.score(spec)[spec] for spec in ("judge(model=a)", "judge(model=b)"))
+    assert toy.server.count == 2 * len(OUTPUTS), "a jury and its members share their answers"
+    points = np.stack([a.segments["quality"], b.segments["quality"]], axis=1)
+    np.testing.assert_allclose(jury.segments["quality"], points.mean(axis=1))
+    assert jury.corpus["a"] == pytest.approx(a.corpus["quality"])
+    assert jury.corpus["alpha"] == pytest.approx(krippendorff(points).value)
+    signature = str(jury.signature)
+    assert "|a:server=127.0.0.1" in signature
+    assert "|b:server=127.0.0.1" in signature
+    assert "model=b;" in signature
+
+
+def test_agreement_leaves_out_what_one_judge_did_not_rate(toy: Toy) -> None:
+    _panel(toy, a=lambda texts: _noisy(texts, 1), b=lambda texts: "?" if " 3 " in texts["simplified"] else 50)
+    jury = toy.score("jury(judges=a+b)")["jury(judges=a+b)"]
+    assert not np.isnan(jury.segments["quality"]).any()
+    assert jury.corpus["unparsed"] == pytest.approx(100 / 24)
+    points = np.stack([jury.segments["a"], jury.segments["b"]], axis=1)
+    assert np.isnan(points[3]).tolist() == [False, True]
+    assert jury.corpus["alpha"] == pytest.approx(krippendorff(points).value)
+
+
+def test_a_judge_against_the_others_is_named(toy: Toy) -> None:
+    members = {f"like{number}": partial(_noisy, noise=number) for number in range(3)}
+    _panel(toy, **members, unlike=lambda texts: 100 - _noisy(texts, 3))
+    with call_options(judges=toy.judges):
+        evaluation = plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics="jury(judges=like0+like1+like2+unlike)")
+        warnings = [warning for warning in evaluation.json()["warnings"] if warning["code"] == "judge-outlier"]
+    (warning,) = warnings
+    assert "'unlike'" in warning["message"]
+
+
+@pytest.mark.parametrize("judges", ["", "a", "a+a", "a+quality"])
+def test_a_jury_has_several_judges(toy: Toy, judges: str) -> None:
+    with pytest.raises(BadSpec):
+        toy.score(f"jury(judges={judges})")

@@ -87,10 +87,10 @@ def test_a_request_that_the_server_refuses_is_not_repeated(server: JudgeServer, 
 
 def test_the_server_decides_how_long_to_wait(server: JudgeServer, tmp_path: Path) -> None:
     server.fault = lambda number: "429-after" if number == 0 else ""
-    for asked in ("0.6", email.utils.formatdate(time.time() + 2, usegmt=True)):
-        server.count, server.retry_after = 0, asked
+    for moment in ("0.6", email.utils.formatdate(time.time() + 2, usegmt=True)):
+        server.count, server.retry_after = 0, moment
         start = time.monotonic()
-        _measure(server, tmp_path, n=1, max_tokens=100 + len(asked))
+        _measure(server, tmp_path, n=1, max_tokens=100 + len(moment))
         assert time.monotonic() - start > 0.5
         assert server.count == 2
 
@@ -165,7 +165,7 @@ def test_a_killed_run_continues_where_it_was(server: JudgeServer, tmp_path: Path
 
 @pytest.mark.long
 def test_two_thousand_calls_are_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server runs in a process of its own; the bound is generous because the machine may be busy."""
+    """In processor time, because the machine may be busy; the server, in a process of its own, waits 50 ms a call."""
     monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "cache"))
     program = [sys.executable, str(ROOT / "tests" / "judge_server.py"), "--delay", "0.05"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as server:
@@ -173,9 +173,9 @@ def test_two_thousand_calls_are_fast(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert server.stdout is not None
             judges = write_judges(tmp_path / "judges.toml", int(server.stdout.readline()), concurrency=32)
             evalset, metric = EvalSet.of(TEXTS[:2000]), registry.metric("judge")
-            start = time.monotonic()
+            start = time.process_time()
             with call_options(judges=judges):
                 metric.measure(evalset, TEXTS[:2000])
-            assert time.monotonic() - start < 24
+            assert time.process_time() - start < 6
         finally:
             server.kill()

@@ -126,8 +126,8 @@ def call_options(
         check_number("max_cost", max_cost, 0, 1e9)
     if replay is not None and (record is not None or dry_run):
         raise BadInput("replay= takes every answer from a file, so it does not go with record= or dry_run=True.")
-    paths = [None if path is None else Path(path) for path in (judges, record, replay)]
-    run = CallRun(*paths, dry_run, max_cost)
+    files = (None if path is None else Path(path) for path in (judges, record, replay))
+    run = CallRun(next(files), next(files), next(files), dry_run, max_cost)
     token = _RUN.set(run)
     try:
         yield run

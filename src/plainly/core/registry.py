@@ -50,6 +50,7 @@ METRICS = {
     "sle-multilingual": "plainly.learned.multilingual:SleMultilingual",
     "meaning-multilingual": "plainly.learned.multilingual:MeaningMultilingual",
     "judge": "plainly.learned.jury.judge:Judge",
+    "jury": "plainly.learned.jury.panel:Jury",
     "samsa": "plainly.learned.events:Samsa",
     "sle-published": "plainly.learned.adapters.models:PublishedSle",
     "cefr-published": "plainly.learned.adapters.models:PublishedCefr",

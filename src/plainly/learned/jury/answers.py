@@ -65,10 +65,11 @@ class Answer:
     def tokens(self) -> tuple[int, int] | None:
         """Return the tokens read and written that the server counted, None where it does not say."""
         usage = self.response.get("usage")
-        counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
-        if len(counts) == 2 and all(isinstance(count, int) and count >= 0 for count in counts):
-            return counts[0], counts[1]
-        return None
+        if not isinstance(usage, dict):
+            return None
+        read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        is_count = isinstance(read, int) and isinstance(written, int) and read >= 0 and written >= 0
+        return (int(read), int(written)) if is_count else None  # type: ignore[arg-type]
 
     def values(self, criteria: Iterable[Criterion]) -> dict[str, float] | None:
         """Return the points for each criterion, None unless the answer is exactly what was asked for."""

@@ -4,6 +4,7 @@ Answers are stored as they arrive, so that a run that ends for any reason can be
 """
 
 import asyncio
+import contextlib
 import contextvars
 import datetime
 import email.utils
@@ -154,11 +155,14 @@ class Client:
         headers = {"Content-Type": "application/json"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
-        limits = httpx.Limits(max_connections=judge.concurrency, max_keepalive_connections=judge.concurrency)
-        timeout = httpx.Timeout(float(judge.timeout), pool=None)
         waiting = iter(requests.items())
-        async with httpx.AsyncClient(headers=headers, limits=limits, timeout=timeout) as http:
-            workers = [self._work(http, waiting) for _ in range(min(judge.concurrency, len(requests)))]
+        context = httpx.create_ssl_context()
+        async with contextlib.AsyncExitStack() as stack:
+            workers = []
+            for _ in range(min(judge.concurrency, len(requests))):
+                # A client for each: in a pool that they share, each request looks at every connection.
+                http = httpx.AsyncClient(headers=headers, timeout=float(judge.timeout), verify=context)
+                workers.append(self._work(await stack.enter_async_context(http), waiting))
             await asyncio.gather(*workers)
         if self.failure is not None:
             raise self.failure
@@ -225,7 +229,7 @@ class Client:
             await asyncio.sleep(left)
 
     def _backoff(self, attempt: int) -> float:
-        return min(_LONGEST_WAIT, float(self.judge.first_wait) * 2 ** (attempt - 1)) * random.uniform(0.5, 1.0)
+        return min(_LONGEST_WAIT, self.judge.first_wait * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
 
     async def _reserve(self, most: float) -> None:
         """Wait until a request can be paid for, whatever those under way cost."""

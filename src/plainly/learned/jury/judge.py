@@ -59,26 +59,26 @@ class Judge(MeanMetric):
         if not outputs:
             return mean_rows(*np.empty((len(self.outputs), 0)))
         judge = find_settings(self.model)
-        asked = [rubric.only(criterion) for criterion in rubric.criteria] if self.separate else [rubric]
+        calls = [rubric.only(criterion) for criterion in rubric.criteria] if self.separate else [rubric]
         items = item_values(evalset, outputs, level=self.level, keep_layout=self.layout == "kept")
         keys: dict[tuple[int, int, int], str] = {}
         requests: dict[str, Request] = {}
         for at, values in enumerate(items):
             for repetition in range(self.repeat):
-                for part, questions in enumerate(asked):
+                for part, questions in enumerate(calls):
                     body = build_request(judge, questions, values, repetition)
                     request = Request(judge.url, body, questions.hash, repetition)
                     keys[at, repetition, part] = key = request.key
                     requests[key] = request
-        answers = ask(judge, requests, len(asked[0].criteria))
+        answers = ask(judge, requests, len(calls[0].criteria))
         _trace(self, evalset.fingerprint, judge, answers.values())
         points = np.full((len(items), self.repeat, len(rubric.criteria)), np.nan)
-        unparsed = np.zeros((len(items), self.repeat, len(asked)))
+        unparsed = np.zeros((len(items), self.repeat, len(calls)))
         names = [criterion.name for criterion in rubric.criteria]
         for (at, repetition, part), key in keys.items():
-            values = answers[key].values(asked[part].criteria) if key in answers else {}
-            unparsed[at, repetition, part] = 0.0 if values is not None else 100.0
-            for name, value in (values or {}).items():
+            parsed = answers[key].values(calls[part].criteria) if key in answers else {}
+            unparsed[at, repetition, part] = 0.0 if parsed is not None else 100.0
+            for name, value in (parsed or {}).items():
                 points[at, repetition, names.index(name)] = value
         return mean_rows(*self._columns(points), unparsed.mean(axis=(1, 2)))
 
