@@ -17,7 +17,7 @@ from plainly.core import registry
 from plainly.core.calls import call_options
 from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Metric
+from plainly.core.metric import Metric, PairwiseMetric
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Signature, reference_range
 
@@ -53,7 +53,9 @@ EXTRA_SPECS = (
     "fkbleu(direction=printed)",
     "judge(model=toy,rubric=facts+simplicity,separate=true,repeat=2)",
 )
-ALL_SPECS = (*(SPECS.get(name, name) for name in registry.METRICS), *EXTRA_SPECS)
+# Metrics that compare systems measure no single one.
+_NAMES = [name for name in registry.METRICS if not issubclass(registry.metric_class(name), PairwiseMetric)]
+ALL_SPECS = (*(SPECS.get(name, name) for name in _NAMES), *EXTRA_SPECS)
 
 SOURCES = (
     "The committee, having deliberated at length, postponed its decision until March.",

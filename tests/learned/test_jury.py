@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -545,3 +545,65 @@ def test_a_judge_against_the_others_is_named(toy: Toy) -> None:
 def test_a_jury_has_several_judges(toy: Toy, judges: str) -> None:
     with pytest.raises(BadSpec):
         toy.score(f"jury(judges={judges})")
+
+
+def _prefer(judge: Callable[[str, str], str]) -> Callable[[dict[str, Any]], str]:
+    def answer(body: dict[str, Any]) -> str:
+        texts = texts_of(body)
+        return json.dumps({"better": judge(texts["first"], texts["second"])})
+
+    return answer
+
+
+def _compare(toy: Toy, **outputs: list[str]) -> Any:
+    with call_options(judges=toy.judges):
+        return plainly.compare(sources=SOURCES, outputs=outputs, metrics=["judge-pairs"])
+
+
+def test_pairs_count_wins_ties_and_losses_with_a_test(toy: Toy) -> None:
+    toy.server.answer = _prefer(lambda a, b: "first" if len(a) < len(b) else "second" if len(b) < len(a) else "tie")
+    short = [text if at == 0 else f"{text[:-1]}" for at, text in enumerate(OUTPUTS)]
+    result = _compare(toy, long=OUTPUTS, short=short)
+    assert toy.server.count == 2 * 11, "both orders, and no call for equal outputs"
+    pair = result.pair("judge-pairs", "long", "short")
+    assert (pair.system, pair.wins, pair.ties, pair.losses) == ("short", 11, 1, 0)
+    assert result.evaluation["short"]["judge-pairs"].corpus == {
+        "win_rate": pytest.approx(11.5 / 0.12),
+        "contradictory": 0,
+    }
+    assert pair.winner == "short"
+    assert pair.p_two_sided < 0.01
+
+
+def test_a_judge_that_prefers_a_position_prefers_no_system(toy: Toy) -> None:
+    toy.server.answer = _prefer(lambda a, b: "first")
+    result = _compare(toy, one=OUTPUTS, two=[text.upper() for text in OUTPUTS])
+    pair = result.pair("judge-pairs", "one", "two")
+    assert (pair.wins, pair.ties, pair.losses, pair.winner) == (0, 12, 0, None)
+    assert result.evaluation["one"]["judge-pairs"].corpus == {"win_rate": 50, "contradictory": 100}
+
+
+def test_an_undecided_pair_is_left_out(toy: Toy) -> None:
+    toy.server.answer = _prefer(lambda a, b: "neither" if " 3 " in a else "first" if a < b else "second")
+    result = _compare(toy, one=OUTPUTS, two=[f"Z {text}" for text in OUTPUTS])
+    scores = result.evaluation["one"]["judge-pairs"]
+    assert np.isnan(scores.segments["win_rate"]).nonzero()[0].tolist() == [3]
+    assert scores.corpus["win_rate"] == 100
+
+
+def test_every_system_meets_every_other(toy: Toy) -> None:
+    toy.server.answer = _prefer(lambda a, b: "first" if a < b else "second")
+    systems = {name: [f"{name} {text}" for text in OUTPUTS] for name in "CAB"}
+    result = _compare(toy, **systems)
+    assert {name: float(result.evaluation[name]["judge-pairs"]) for name in "ABC"} == {"A": 100, "B": 50, "C": 0}
+    assert result.ranking("judge-pairs") == ["A", "B", "C"]
+    strengths = result.json()["rankings"]["judge-pairs"]["strengths"]
+    assert [(row["system"], row["wins"], row["losses"]) for row in strengths] == [
+        ("A", 24, 0),
+        ("B", 12, 12),
+        ("C", 0, 24),
+    ]
+    assert strengths[0]["strength"]["low"] > strengths[2]["strength"]["high"]
+    assert [table.header[1] for table in result.tables()][-1] == "strength"
+    with pytest.raises(BadInput, match="at least two"):
+        toy.score("judge-pairs")

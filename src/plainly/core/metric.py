@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, get_args, get_origin, get_t
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadSpec, did_you_mean
+from plainly.core.errors import BadInput, BadSpec, did_you_mean
 from plainly.core.evalset import EvalSet
 
 Floats = npt.NDArray[np.float64]
@@ -151,6 +151,30 @@ class MeanMetric(Metric):
 
     def score(self, totals: Floats) -> Floats:
         return means(totals)
+
+
+class PairwiseMetric(Metric):
+    """A metric that says which of two outputs is better. A system's score is the share of comparisons that it wins.
+
+    Each system meets every other one on each item that both have; a tie is half a win. With two systems, their paired
+    test is one of wins and losses over items. ``contradictory`` is the share of comparisons in which the order of the
+    two outputs decided; these count as ties.
+    """
+
+    own_columns: ClassVar[int] = 4  # of a row; then wins against each system and ties with each, in their order
+    outputs = ("win_rate", "contradictory")
+    main_outputs = ("win_rate", "contradictory")
+
+    @abstractmethod
+    def prefer(self, evalset: EvalSet, first: Sequence[str], second: Sequence[str]) -> Floats:
+        """Return for each item 1 if the first output is better, 0 if the second is, 0.5 for a tie, NaN if undecided;
+        and whether the order decided, as 1 or 0: shape (n, 2)."""
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        raise BadInput(f"{self!r} compares systems with each other. Give the outputs of at least two.")
+
+    def score(self, totals: Floats) -> Floats:
+        return 100.0 * means(totals[..., : self.own_columns])
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

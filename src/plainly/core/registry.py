@@ -51,6 +51,7 @@ METRICS = {
     "meaning-multilingual": "plainly.learned.multilingual:MeaningMultilingual",
     "judge": "plainly.learned.jury.judge:Judge",
     "jury": "plainly.learned.jury.panel:Jury",
+    "judge-pairs": "plainly.learned.jury.pairs:JudgePairs",
     "samsa": "plainly.learned.events:Samsa",
     "sle-published": "plainly.learned.adapters.models:PublishedSle",
     "cefr-published": "plainly.learned.adapters.models:PublishedCefr",

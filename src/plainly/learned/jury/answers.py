@@ -73,6 +73,15 @@ class Answer:
 
     def values(self, criteria: Iterable[Criterion]) -> dict[str, float] | None:
         """Return the points for each criterion, None unless the answer is exactly what was asked for."""
+        by_name = {criterion.name: criterion for criterion in criteria}
+        parsed = self.parse()
+        if parsed is None or parsed.keys() != by_name.keys():
+            return None
+        values = {name: criterion.value(parsed[name]) for name, criterion in by_name.items()}
+        return None if None in values.values() else {name: value for name, value in values.items() if value is not None}
+
+    def parse(self) -> dict[str, Any] | None:
+        """Return the JSON object of the answer, None unless it is one object and nothing else."""
         text = self.content.strip()
         if text.startswith("```") and text.endswith("```") and "\n" in text:
             text = text[text.index("\n") : -3].strip()
@@ -80,11 +89,7 @@ class Answer:
             parsed = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
         except (ValueError, RecursionError):
             return None
-        by_name = {criterion.name: criterion for criterion in criteria}
-        if not isinstance(parsed, dict) or parsed.keys() != by_name.keys():
-            return None
-        values = {name: criterion.value(parsed[name]) for name, criterion in by_name.items()}
-        return None if None in values.values() else {name: value for name, value in values.items() if value is not None}
+        return parsed if isinstance(parsed, dict) else None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from plainly.core.calls import current_run
 from plainly.core.errors import check_count
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, MeanMetric, Needs, mean_rows, means
+from plainly.core.metric import Floats, MeanMetric, Metric, Needs, mean_rows, means
 from plainly.learned.jury.answers import Answer, Request
 from plainly.learned.jury.client import ask, find_settings
 from plainly.learned.jury.prompts import build_request, item_values
@@ -71,7 +71,7 @@ class Judge(MeanMetric):
                     keys[at, repetition, part] = key = request.key
                     requests[key] = request
         answers = ask(judge, requests, len(calls[0].criteria))
-        _trace(self, evalset.fingerprint, judge, answers.values())
+        trace_answers(self, evalset.fingerprint, judge, answers.values())
         points = np.full((len(items), self.repeat, len(rubric.criteria)), np.nan)
         unparsed = np.zeros((len(items), self.repeat, len(calls)))
         names = [criterion.name for criterion in rubric.criteria]
@@ -111,7 +111,7 @@ def _spread_name(name: str, names: Sequence[str]) -> str:
 
 
 @dataclass
-class _Trace:
+class Trace:
     """Where the answers of a judge about some data came from: the server, what it says about itself, and the dates."""
 
     judge: JudgeSettings
@@ -130,12 +130,12 @@ class _Trace:
         return tuple(f"{name}:{value.replace('|', '_')}" for name, value in fields.items() if value)
 
 
-def _trace(metric: Judge, data: str, judge: JudgeSettings, answers: Iterable[Answer]) -> None:
+def trace_answers(metric: Metric, data: str, judge: JudgeSettings, answers: Iterable[Answer]) -> None:
     """Remember where answers came from; warn if the server changed between them."""
     traces = current_run().traces
-    trace: _Trace | None = traces.get((metric, data))
+    trace: Trace | None = traces.get((metric, data))
     if trace is None or trace.judge != judge:
-        traces[metric, data] = trace = _Trace(judge, set(), set())
+        traces[metric, data] = trace = Trace(judge, set(), set())
     for answer in answers:
         trace.fingerprints.add(answer.fingerprint)
         trace.dates.add(answer.time[:10])

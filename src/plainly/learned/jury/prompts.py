@@ -62,14 +62,26 @@ def build_request(judge: JudgeSettings, rubric: Rubric, values: Mapping[str, str
     """Return the body of a request. The order of the criteria follows from the texts and the repetition."""
     criteria = list(rubric.criteria)
     random.Random(f"{values['source']}{values['output']}{repetition}").shuffle(criteria)
-    questions = "\n".join(f"- {criterion.describe()}" for criterion in criteria)
+    questions = {criterion.name: criterion.describe() for criterion in criteria}
+    schemas = {criterion.name: criterion.schema for criterion in criteria}
+    return build_body(judge, (rubric.task, fill(rubric.prompt, dict(values))), questions, schemas, repetition)
+
+
+def build_body(
+    judge: JudgeSettings,
+    parts: Sequence[str],
+    questions: Mapping[str, str],
+    schemas: Mapping[str, Mapping[str, object]],
+    repetition: int,
+) -> dict[str, Any]:
+    """Return the body of a request with these parts of text, and with questions and schemas of answers by name."""
     form = "Answer with one JSON object that has exactly these keys, and with nothing else:"
-    parts = (rubric.task, fill(rubric.prompt, dict(values)), f"{form}\n{questions}")
+    listed = "\n".join(f"- {question}" for question in questions.values())
     body: dict[str, Any] = {
         **judge.parameters,
         "messages": [
             {"role": "system", "content": SYSTEM},
-            {"role": "user", "content": "\n\n".join(part for part in parts if part)},
+            {"role": "user", "content": "\n\n".join(part for part in (*parts, f"{form}\n{listed}") if part)},
         ],
     }
     if "seed" in body:
@@ -77,8 +89,8 @@ def build_request(judge: JudgeSettings, rubric: Rubric, values: Mapping[str, str
     if judge.schema:
         schema = {
             "type": "object",
-            "properties": {criterion.name: criterion.schema for criterion in criteria},
-            "required": [criterion.name for criterion in criteria],
+            "properties": dict(schemas),
+            "required": list(schemas),
             "additionalProperties": False,
         }
         body["response_format"] = {
