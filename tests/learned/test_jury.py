@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import plainly
+from conftest import ROOT
 from judge_server import FRAME, JudgeServer, hashed_points, run_server, texts_of, write_judges
 from plainly.cli import main
 from plainly.core import registry
@@ -607,3 +608,8 @@ def test_every_system_meets_every_other(toy: Toy) -> None:
     assert [table.header[1] for table in result.tables()][-1] == "strength"
     with pytest.raises(BadInput, match="at least two"):
         toy.score("judge-pairs")
+
+
+def test_the_page_shows_the_hash_of_the_rubric() -> None:
+    page = (ROOT / "docs" / "jury.md").read_text(encoding="utf-8")
+    assert page.count(read_rubric("quality").hash) == 2
