@@ -27,6 +27,7 @@ NAVIGATION = {
         "Check a metric": "audit.md",
         "Does a metric agree with people?": "meta.md",
         "What do systems do?": "operations.md",
+        "Use a language model as judge": "jury.md",
         "Evaluate documents": "documents.md",
         "Write for a level": "levels.md",
         "Find faults in texts": "doctor.md",

@@ -238,6 +238,10 @@ ELSEWHERE = {
     ("doctor", "target"): "the same",
     ("report", "target"): "the same, or data=plainly.score(…, target='A2')",
     ("train", "model"): "plainly_lab.training.heads.fit_heads",
+} | {
+    (command, option): "plainly.core.calls.call_options"
+    for command in ("score", "compare", "report", "gate", "audit", "meta")
+    for option in ("judges", "dry_run", "max_cost", "record", "replay")
 }
 FUNCTIONS: dict[str, tuple[Function, ...]] = {
     **{name: (PUBLIC[name],) for name in commands() if name in PUBLIC},

@@ -27,7 +27,7 @@ def _attacked(name: str, output: str, *, seed: int = 1) -> str:
     return ATTACKS[name].apply(SystemOutputs(evalset, (output,)), _rng(seed))[0]
 
 
-@pytest.fixture(params=[attack.name for attack in resolve_attacks(["all"], EVALSET)])
+@pytest.fixture(params=[attack.name for attack in resolve_attacks(["all", "judge"], EVALSET)])
 def attack(request: pytest.FixtureRequest) -> Attack:
     return ATTACKS[request.param]
 
@@ -41,7 +41,7 @@ def test_there_are_the_six_of_the_paper_and_everything_else_that_was_asked_for()
         "replace-rand-the",
         "random-period+replace-longest",
     ]
-    assert len(ATTACKS) == 31
+    assert len(resolve_attacks(["all"], EVALSET)) == 31
     assert {attack.expected for attack in ATTACKS.values()} == {"better", "worse", "unchanged"}
 
 

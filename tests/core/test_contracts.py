@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -12,17 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import ROOT, english_pipeline
+from judge_server import run_server, write_judges
 from plainly.core import registry
+from plainly.core.calls import call_options
 from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Metric
+from plainly.core.metric import Metric, PairwiseMetric
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Signature, reference_range
 
 # Metrics that need more than text (a model file, a command) say what a contract test can use instead.
 SPECS: dict[str, str] = {
+    "judge": "judge(model=toy)",
     "command": f"command(run={sys.executable} {ROOT / 'tests' / 'length_command.py'})",
     "regressor": "regressor(model=not-there)",
+    "jury": "jury(judges=toy+other)",
     # Pipelines go by several names; without one, the default's error is the reason to skip.
     "samsa": f"samsa(parser={english_pipeline() or 'en_core_web_sm'})",
 }
@@ -47,8 +51,11 @@ EXTRA_SPECS = (
     "meaning(variant=tokens,against=references)",
     "meaning(variant=judge)",
     "fkbleu(direction=printed)",
+    "judge(model=toy,rubric=facts+simplicity,separate=true,repeat=2)",
 )
-ALL_SPECS = (*(SPECS.get(name, name) for name in registry.METRICS), *EXTRA_SPECS)
+# Metrics that compare systems measure no single one.
+_NAMES = [name for name in registry.METRICS if not issubclass(registry.metric_class(name), PairwiseMetric)]
+ALL_SPECS = (*(SPECS.get(name, name) for name in _NAMES), *EXTRA_SPECS)
 
 SOURCES = (
     "The committee, having deliberated at length, postponed its decision until March.",
@@ -74,6 +81,15 @@ OUTPUTS = (
     "城市很老。",
     "It is a dessert 🍮.",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A server for the metrics that call one."""
+    with run_server() as server:
+        path = write_judges(tmp_path_factory.mktemp("judges") / "judges.toml", server.port, "toy", "other", model="m")
+        with call_options(judges=path):
+            yield
 
 
 def _metric(text: str) -> Metric:

@@ -19,8 +19,9 @@ from plainly.typology.labelling import label
 
 # These need a model, a parser or a program that is not part of plainly.
 _EXTERNAL = (
-    "bertscore", "cefr-published", "command", "comet", "entailment", "lens", "lens-salsa", "meaning-multilingual",
-    "meaningbert", "questeval", "regressor", "samsa", "sle-multilingual", "sle-published",
+    "bertscore", "cefr-published", "command", "comet", "entailment", "judge", "judge-pairs", "jury", "lens",
+    "lens-salsa", "meaning-multilingual", "meaningbert", "questeval", "regressor", "samsa", "sle-multilingual",
+    "sle-published",
 )  # fmt: skip
 _SLOW = ("facts", "fluency")  # read every sentence with a model, so that 200,000 words take many minutes
 # Two gigabytes of data, a few minutes on a busy machine: enough for anything that is linear.

@@ -20,7 +20,7 @@ from plainly.auditing.verdicts import Effect, Verdict, average_systems, reach_ve
 from plainly.core.errors import UnknownName
 from plainly.core.evalset import EvalSet
 from plainly.core.files import write_whole
-from plainly.core.formatting import count_noun, format_change, interval, listed, number, percent, share
+from plainly.core.formatting import count_noun, format_change, interval, listed, number, p_value, percent, share
 from plainly.core.metric import Metrics
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
@@ -31,6 +31,7 @@ from plainly.io.evalsets import Incomplete
 from plainly.io.texts import Outputs, TextArguments, Texts
 from plainly.io.units import Unit
 from plainly.scoring.evaluate import evaluate, resolve_metrics
+from plainly.stats.paired import holm
 from plainly.streaming import engines
 
 _SIDES = ("mean", "low", "high")  # of a curve
@@ -70,6 +71,15 @@ class Audit(Result):
     def paragraphs(self) -> dict[str, str]:
         """A paragraph about each metric."""
         return {spec: write_paragraph(verdict) for spec, verdict in self.verdicts.items()}
+
+    @cached_property
+    def corrected(self) -> dict[tuple[str, str, str], float]:
+        """By system, attack and metric: p that the attack moves scores, corrected (Holm) for the number of attacks."""
+        values: dict[tuple[str, str, str], float] = {}
+        for system, spec in product(self.sweep.systems, self.sweep.design.metrics):
+            keys = [(system, attack.name, spec) for attack in self.sweep.design.attacks]
+            values |= dict(zip(keys, holm([self.sweep.moved[key].p_value for key in keys]), strict=True))
+        return values
 
     @property
     def item_counts(self) -> dict[str, int]:
@@ -126,6 +136,8 @@ class Audit(Result):
                     "metric": spec,
                     "touched": self.sweep.changed[system, attack],
                     "worse": self.sweep.worse[system, attack, spec],
+                    "moved": vars(moved := self.sweep.moved[system, attack, spec])
+                    | {"p_value": moved.p_value, "p_holm": self.corrected[system, attack, spec]},
                     "outputs": {
                         output: {side: getattr(curve, side)[:, column].tolist() for side in _SIDES}
                         for column, output in enumerate(design.metrics[spec].outputs)
@@ -311,6 +323,21 @@ def items_table(audit: Audit) -> list[Table]:
     return [Table(header, tuple(rows), caption, text_columns=_TEXT)]
 
 
+def points_table(audit: Audit) -> list[Table]:
+    """Return how far each attack moves the scores of single items on average, with a test that it does not."""
+    rows = tuple(
+        (spec, attack.name, attack.expected, system, format_change(moved.mean), p_value(corrected), str(moved.n))
+        for spec in audit.verdicts
+        for attack in audit.sweep.design.attacks
+        for system in audit.sweep.systems
+        for key in [(system, attack.name, spec)]
+        for moved, corrected in [(audit.sweep.moved[key], audit.corrected[key])]
+    )
+    header = ("metric", "attack", "should be", "system", "points moved", "p Holm", "n")
+    caption = "How far the score of an output moves when it is attacked"
+    return [Table(header, rows, caption, text_columns=frozenset({0, 1, 2, 3}))]
+
+
 def flips_table(audit: Audit) -> list[Table]:
     """Return how much of which attack changes the winner: first which systems could win, then how the winner loses."""
     rows, cut = [], []
@@ -399,6 +426,7 @@ def form_table(audit: Audit) -> list[Table]:
 TABLES: dict[str, Callable[[Audit], list[Table]]] = {
     "gameability": gameability_table,
     "items": items_table,
+    "points": points_table,
     "flips": flips_table,
     "overview": overview_table,
     "levels": levels_tables,

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.auditing.attacks import Attack, Rewritten, SystemOutputs
+from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Metrics
@@ -97,6 +98,24 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Movement:
+    """How far an attack moves the headline scores of single items, in points, over those that have a score."""
+
+    mean: float
+    standard_error: float
+    n: int
+
+    @property
+    def p_value(self) -> float:
+        """Student's two-sided test that the mean is 0; NaN where all items move alike or there are too few."""
+        from scipy.special import stdtr
+
+        if self.n < 2 or not self.standard_error > 0:
+            return 0.0 if self.n > 1 and self.mean else math.nan
+        return float(2 * stdtr(self.n - 1, -abs(self.mean) / self.standard_error))
+
+
+@dataclass(frozen=True)
 class Sweep:
     """The curves of every metric for every attack on every system, and the design that led to them."""
 
@@ -106,6 +125,7 @@ class Sweep:
     changed: Mapping[tuple[str, str], float]  # (system, attack) → share of all outputs that the attack changes
     # (system, attack, metric) → share of the changed outputs whose own score gets worse; NaN if none is changed
     worse: Mapping[tuple[str, str, str], float] = field(repr=False)
+    moved: Mapping[tuple[str, str, str], Movement] = field(repr=False)  # in the first trial, all outputs attacked
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -123,10 +143,11 @@ class Sweep:
 # Trials of one attack on one system that run together.
 _Group = tuple[str, Attack, range]
 # Their results: scores by metric (trials, levels, outputs), the share of outputs that the attack changes, and by metric
-# the share of all outputs whose own score gets worse.
-_GroupScores = tuple[dict[str, Floats], float, dict[str, float]]
+# the share of all outputs whose own score gets worse, and how far the scores of items move.
+_GroupScores = tuple[dict[str, Floats], float, dict[str, float], dict[str, Movement]]
 
 
+@whole_run()
 def sweep(
     evalset: EvalSet,
     outputs: Mapping[str, Sequence[str]],
@@ -148,6 +169,8 @@ def sweep(
     ``if __name__ == "__main__":``.
     """
     resolved = check_metrics(metrics, evalset)
+    if any(metric.is_remote for metric in resolved.values()):
+        engine = None  # which keeps cost and cache in one place; calls overlap all the same
     texts = {system: tuple(lines) for system, lines in outputs.items()}
     if trials is None and quick:
         trials = QUICK_TRIALS
@@ -171,17 +194,19 @@ def sweep(
     for number, (system, attack, _) in enumerate(groups):
         by_attack.setdefault((system, attack.name), []).append(results[number])
     curves, changed, worse = {}, {}, {}
+    moved: dict[tuple[str, str, str], Movement] = {}
     for key, of_attack in by_attack.items():
-        changed[key] = float(np.mean([share for _, share, _ in of_attack]))
+        changed[key] = float(np.mean([share for _, share, *_ in of_attack]))
+        moved |= {(*key, spec): movement for spec, movement in of_attack[0][3].items()}
         for spec, metric in resolved.items():
-            share = float(np.mean([shares[spec] for *_, shares in of_attack]))
+            share = float(np.mean([shares[spec] for *_, shares, _ in of_attack]))
             worse[*key, spec] = share / changed[key] if changed[key] else math.nan
             baseline = metric.score(rows[key[0]][spec].sum(axis=0))[None, :]
             scores = np.concatenate([scores[spec] for scores, *_ in of_attack])
             sides = (scores.mean(axis=0), *np.quantile(scores, [0.025, 0.975], axis=0))
             curves[*key, spec] = Curve((0.0, *design.levels), *(np.concatenate((baseline, side)) for side in sides))
     signatures = {spec: str(scores.signature) for spec, scores in evaluation[next(iter(texts))].items()}
-    return Sweep(design, signatures, curves, changed, worse)
+    return Sweep(design, signatures, curves, changed, worse, moved)
 
 
 @dataclass(frozen=True)
@@ -199,6 +224,7 @@ class _TrialRunner:
         changes: dict[str, Floats] = {}
         changed: list[float] = []
         worse: dict[str, list[float]] = {spec: [] for spec in design.metrics}
+        moved: dict[str, Movement] = {}
         for trial in trials:
             rng = trial_rng(design.seed, attack.name, trial)
             order = rng.permutation(len(system.evalset))
@@ -209,13 +235,15 @@ class _TrialRunner:
                 changes = {spec: after[spec] - before[spec] for spec in after}
                 for spec, shares in worse.items():
                     shares.append(_share_worse(design.metrics[spec], before[spec], after[spec]))
+                    if spec not in moved:
+                        moved[spec] = _movement(design.metrics[spec], before[spec], after[spec])
             for spec, change in changes.items():
                 running = np.zeros((len(order) + 1, change.shape[1]))
                 np.cumsum(change[order], axis=0, out=running[1:])
                 totals[spec].append(before[spec].sum(axis=0) + running[counts])
             tell(1)
         scores = {spec: design.metrics[spec].score(np.array(sums)) for spec, sums in totals.items()}
-        return scores, float(np.mean(changed)), {spec: float(np.mean(shares)) for spec, shares in worse.items()}
+        return scores, float(np.mean(changed)), {spec: float(np.mean(shares)) for spec, shares in worse.items()}, moved
 
 
 def _share_worse(metric: Metric, before: Floats, after: Floats) -> float:
@@ -223,6 +251,16 @@ def _share_worse(metric: Metric, before: Floats, after: Floats) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         change = metric.score(after)[:, 0] - metric.score(before)[:, 0]
     return float(np.mean(change > 0 if metric.better == "lower" else change < 0))
+
+
+def _movement(metric: Metric, before: Floats, after: Floats) -> Movement:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = metric.score(after)[:, 0] - metric.score(before)[:, 0]
+    change = change[np.isfinite(change)]
+    n = len(change)
+    if n < 2:
+        return Movement(float(change.mean()) if n else math.nan, math.nan, n)
+    return Movement(float(change.mean()), float(change.std(ddof=1) / math.sqrt(n)), n)
 
 
 def repeat_first_trial(design: Design, attack: Attack, system: str) -> list[Rewritten]:

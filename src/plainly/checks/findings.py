@@ -26,6 +26,7 @@ from plainly.checks.rules import (
     Rules,
 )
 from plainly.core import registry
+from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput
 from plainly.core.evalset import Absent, EvalSet
 from plainly.core.formatting import number
@@ -331,6 +332,7 @@ def measure_segments(specs: Iterable[str], evalset: EvalSet, outputs: Sequence[s
     segments = {}
     for spec in dict.fromkeys(specs):
         metric = _resolve_metric(spec, evalset.language)
-        values = metric.score(metric.measure(evalset, outputs))
+        with whole_run():
+            values = metric.score(metric.measure(evalset, outputs))
         segments[spec] = {name: values[:, place] for place, name in enumerate(metric.outputs)}
     return segments

@@ -24,6 +24,7 @@ from plainly.core.errors import BrokenPlugin, PlainlyError, did_you_mean
 from plainly.core.limits import handle_signals
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from importlib.metadata import EntryPoints
 
     from plainly.core.result import Result
@@ -97,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args.command_line = shlex.join(["plainly", *arguments])
             context = copy_context()  # so that what is set here ends with the command
             context.run(is_guarded.set, getattr(args, "force", None) is False)
-            outcome: Result | int = context.run(command.run, args)
+            outcome: Result | int = context.run(_run_command, command, args)
             status = outcome if isinstance(outcome, int) else int(show(outcome, args.format) > 0 and args.strict)
             sys.stdout.flush()
             return status
@@ -117,6 +118,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         message, status = _error_message(error)
         print(f"plainly: {message}", file=sys.stderr)
         return status
+
+
+def _run_command(command: ModuleType, args: Namespace) -> Result | int:
+    """Run a command with its options for calls to servers; a dry run prints what it would cost."""
+    from plainly.cli.options import call_arguments
+    from plainly.core.calls import DryRun, call_options
+
+    with call_options(**call_arguments(args)) as run:
+        try:
+            outcome: Result | int = command.run(args)
+        except DryRun as estimate:
+            print(estimate)
+            return 0
+        if run.used.calls:
+            used = run.used
+            tokens = f"{used.tokens_in:,} tokens in, {used.tokens_out:,} out"
+            print(f"plainly: {used.calls:,} calls, {tokens}, cost {used.cost:,.4f}", file=sys.stderr)
+        return outcome
 
 
 class _Terminated(BaseException):

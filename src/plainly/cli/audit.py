@@ -24,9 +24,10 @@ Find out whether metrics can be fooled: attack a share of the outputs and watch 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser, metrics=True)
+    options.add_calls(parser)
     add = parser.add_argument_group("attacks").add_argument
     add("--list", action="store_true", help="list the attacks, and how a sound metric reacts to them")
-    attacks = "all (default), paper (the six of Tanprasert & Kauchak 2021), or names separated by commas"
+    attacks = "all (default), paper (the six of Tanprasert & Kauchak 2021), judge (for language models), or names"
     add("--attacks", default="all", metavar="NAMES", help=attacks)
     add("--levels", type=_levels, metavar="PERCENT,…", help="shares of outputs to attack (10,20,…,100)")
     add("--trials", type=number("--trials"), metavar="N", help="trials of each attack (100; 5 with learned metrics)")
@@ -36,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--engine", choices=("local", "ray"), default="local", help="where trials are run (local)")
     add("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
     add = parser.add_argument_group("what to show").add_argument
-    tables = "all, or some of gameability, items, flips, overview, levels, parts, form (gameability,flips)"
+    tables = "all, or some of gameability, items, points, flips, overview, levels, parts, form (gameability,flips)"
     add("--tables", metavar="NAMES", default=("gameability", "flips"), help=tables)
     add("--intervals", action="store_true", help="show where 95 %% of the trials lie, in levels")
     add("--plots", type=Path, metavar="DIR", help="draw every metric of every system there, as SVG and PNG")

@@ -25,6 +25,7 @@ _TESTS: dict[str, Any] = {"bootstrap": "paired-bootstrap", "ar": "approximate-ra
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser, metrics=True, streaming=True)
+    options.add_calls(parser)
     add = parser.add_argument_group("how to compare").add_argument
     add("--baseline", metavar="SYSTEM", help="compare each system with this one; without it, all pairs")
     add("--test", action="append", choices=(*_TESTS, *_TESTS.values()), help="which test; both unless one is named")

@@ -39,6 +39,7 @@ Exit status 0 when everything passes, 1 when it does not, 2 for bad input.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser)
+    options.add_calls(parser)
     add = parser.add_argument_group("rules").add_argument
     add("--rules", metavar="FILE", help="rules in TOML; plainly gate init writes one with comments")
     add("--preset", help="ready-made rules: %(choices)s", choices=("plain", "easy", "never-worse", "quick"))

@@ -41,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--without-sources", default="", metavar="FILE", help="filter out these sources: a file, or a data set")
     add("--by", action="append", choices=("type", "simplicity"), help="slices; repeatable")
     add("--control", metavar="A,B", help="dimensions held fixed in partial correlations; 'none' for none")
+    options.add_calls(parser)
     options.add_sampling(parser)
     options.add_formats(parser, force=True)
 

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from plainly.cli import load_command
 from plainly.cli.show import FORMATS, say
@@ -142,6 +142,23 @@ def add_texts(parser: argparse.ArgumentParser, *, metrics: bool = False, streami
     add("--set-aside", metavar="FILE", help="where to list the rows set aside (.jsonl)")
     add("--state", metavar="FILE", help="where to record how far the run has come (default: in the cache)")
     add("--restart", action="store_true", help="begin again, even if an earlier run was interrupted")
+
+
+def add_calls(parser: argparse.ArgumentParser) -> None:
+    """Add the options of metrics that call servers: which judges, what they may cost, recording and replaying."""
+    add = parser.add_argument_group("language models as judges").add_argument
+    add("--judges", metavar="FILE", help="describes the judges (default: judges.toml in your configuration folder)")
+    add("--dry-run", action="store_true", help="print calls, tokens and cost; send nothing")
+    cost = "stop before the calls of this run cost more, and keep the answers; in the currency of your prices"
+    add("--max-cost", type=number("--max-cost", "float"), metavar="AMOUNT", help=cost)
+    add("--record", metavar="FILE", help="write every request and answer (.jsonl); the file contains the texts")
+    add("--replay", metavar="FILE", help="take every answer from such a file, and call no server")
+
+
+def call_arguments(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what the arguments say about calls, for ``plainly.core.calls.call_options``."""
+    names = ("judges", "dry_run", "max_cost", "record", "replay")
+    return {name: getattr(args, name) for name in names if hasattr(args, name)}
 
 
 def add_ratings(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:

@@ -22,6 +22,7 @@ Make a report: one HTML file that needs no network, with scores, plots and every
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser, metrics=True)
+    options.add_calls(parser)
     parser.add_argument("--saved", metavar="FILE", help="scores of plainly score --save, with the texts or without")
     add = parser.add_argument_group("files to write").add_argument
     add("-o", "--out", metavar="FILE", help="the page (report.html, unless only --figures is passed)")

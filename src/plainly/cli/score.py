@@ -22,6 +22,7 @@ _CONDITIONS = ("references_with", "references_without", "items_with", "items_wit
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_texts(parser, metrics=True, streaming=True)
+    options.add_calls(parser)
     add = parser.add_argument_group("by operation").add_argument
     add("--references-with", metavar="NAMES", help="keep references that have one of these: lexical, split, err, …")
     add("--references-without", "--without", metavar="NAMES", help="remove references that have one of these")

@@ -22,7 +22,7 @@ FORMATS = {
 # Messages name Python arguments. The command line prints these options instead: an option with a placeholder for its
 # value, or for one value of an argument a separate option.
 _SAME_NAME = (
-    "by difference engine folds force incomplete labeller level levels like not_worse_than on_error operations "
+    "by difference dry_run engine folds force incomplete labeller level levels like not_worse_than on_error operations "
     "over preset recipe require resamples rules seed segments target tradeoff trials unit"
 )
 FLAGS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} | {
@@ -36,12 +36,16 @@ FLAGS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} | {
     "groups": "--groups FILE",
     "intervals=False": "--no-intervals",
     "language": "--language CODE",
+    "judges": "--judges FILE",
+    "max_cost": "--max-cost AMOUNT",
     "metrics": "-m",
     "outputs": "OUTPUT",
     "outputs='DIR'": "--outputs DIR",
     "outputs={'NAME': …}": "NAME=FILE",
     "people": "--people SET",
     "processes": "--processes N",
+    "record": "--record FILE",
+    "replay": "--replay FILE",
     "references": "--references FILE…, or -t SET",
     "scores": "--scores FILE",
     "select": "A selection by operation",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, get_args, get_origin, get_t
 import numpy as np
 import numpy.typing as npt
 
-from plainly.core.errors import BadSpec, did_you_mean
+from plainly.core.errors import BadInput, BadSpec, did_you_mean
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import number
 
@@ -94,6 +94,7 @@ class Metric(ABC):
     gpu: ClassVar[bool] = False  # a GPU makes it faster
     runs_first: ClassVar[bool] = False  # fills the score cache for other metrics
     runs_programs: ClassVar[bool] = False  # must not be run because a data file names it
+    is_remote: ClassVar[bool] = False  # calls a server, from one process; ``plainly.core.calls`` has its options
     is_measurable: ClassVar[bool] = True  # False for what was read from a file and may only be scored
     reads_columns: ClassVar[bool] = False  # ``for_evalset`` looks at the columns of the set
     target_kind: ClassVar[TargetKind] = None  # what the parameter ``target`` is, if there is one
@@ -130,6 +131,10 @@ class Metric(ABC):
     def count_long_items(self, totals: Floats) -> int:
         """Return how many items were longer than the model's window and were read in pieces."""
         return 0
+
+    def provenance(self, data: str) -> tuple[str, ...]:
+        """Return what the signature of scores on data with this fingerprint has beside the spec, as ``name:value``."""
+        return ()
 
     @property
     def reference_columns(self) -> npt.NDArray[np.bool_] | None:
@@ -184,6 +189,30 @@ class MeanMetric(Metric):
         return means(totals)
 
 
+class PairwiseMetric(Metric):
+    """A metric that says which of two outputs is better. A system's score is the share of comparisons that it wins.
+
+    Each system meets every other one on each item that both have; a tie is half a win. With two systems, their paired
+    test is one of wins and losses over items. ``contradictory`` is the share of comparisons in which the order of the
+    two outputs decided; these count as ties.
+    """
+
+    own_columns: ClassVar[int] = 4  # of a row; then wins against each system and ties with each, in their order
+    outputs = ("win_rate", "contradictory")
+    main_outputs = ("win_rate", "contradictory")
+
+    @abstractmethod
+    def prefer(self, evalset: EvalSet, first: Sequence[str], second: Sequence[str]) -> Floats:
+        """Return for each item 1 if the first output is better, 0 if the second is, 0.5 for a tie, NaN if undecided;
+        and whether the order decided, as 1 or 0: shape (n, 2)."""
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
+        raise BadInput(f"{self!r} compares systems with each other. Give the outputs of at least two.")
+
+    def score(self, totals: Floats) -> Floats:
+        return 100.0 * means(totals[..., : self.own_columns])
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class OutputMetric(Metric):
     """A metric without the outputs that need more than ``headline`` does: ``sle.output`` needs no source."""
@@ -216,6 +245,9 @@ class OutputMetric(Metric):
 
     def count_long_items(self, totals: Floats) -> int:
         return self.metric.count_long_items(totals)
+
+    def provenance(self, data: str) -> tuple[str, ...]:
+        return self.metric.provenance(data)
 
     @property
     def definition(self) -> object:

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 Tell = Callable[[int], None]
 # For nested work: the callback of the work around it, and a function that returns how much of that work is left.
 _OUTER: ContextVar[tuple[Tell, Callable[[], int]] | None] = ContextVar("outer", default=None)
+# What the display shows beside the amount of work, such as its cost so far.
+_DETAIL: list[str] = []
 _PATIENCE = 2.0  # seconds before anything is shown
 _EVERY = 30.0  # seconds between two lines of a log
 
@@ -76,6 +78,11 @@ def report_steps(total: int) -> Iterator[Tell]:
     yield tell
 
 
+def show_detail(text: str) -> None:
+    """Show a text, such as the cost so far, in the displays of this process."""
+    _DETAIL[:] = [text]
+
+
 @contextmanager
 def bar(what: str, *, total: int | None, unit: str = "items") -> Iterator[Tell]:
     """Show progress on stderr: a bar in a terminal, a line now and then elsewhere; nothing before two seconds."""
@@ -83,6 +90,7 @@ def bar(what: str, *, total: int | None, unit: str = "items") -> Iterator[Tell]:
     try:
         yield work.tell
     finally:
+        _DETAIL.clear()
         if work.bars is not None:
             work.bars.stop()
 
@@ -117,6 +125,7 @@ class _Work:
                     of = f" of {self.total:,}"
                     left = f", about {(self.total - self.done) / rate / 60:.0f} minutes left" if rate > 0 else ""
                 line = f"plainly: {self.what}: {self.done:,}{of} {self.unit}, {rate:,.0f} a second{left}"
+                line = ", ".join((line, *_DETAIL))
                 sys.stderr.write(f"{line}\n")
 
     def _draw(self, rate: float) -> None:
@@ -135,4 +144,6 @@ class _Work:
             self.bars = progress.Progress(*columns, console=Console(stderr=True), transient=True)
             self.bars.start()
             self.bars.add_task(self.what, total=self.total, rate="", unit=self.unit)
-        self.bars.update(self.bars.task_ids[0], completed=self.done, rate=f"{rate:,.0f} {self.unit}/s")
+        self.bars.update(
+            self.bars.task_ids[0], completed=self.done, rate=", ".join((f"{rate:,.0f} {self.unit}/s", *_DETAIL))
+        )

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import interval, number, p_value
@@ -373,6 +374,7 @@ class MetaEvaluation(Result):
         return [*dict.fromkeys(note for part in self.parts for note in part.notes()), *self.remarks]
 
 
+@whole_run()
 def meta(
     ratings: RatingsLike,
     *,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plainly.checks.gate import Gate
+from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.core.formatting import size
@@ -199,14 +200,15 @@ def report(
     check_kind(kind)
     choices = read_rankings(ratings) if isinstance(ratings, str | Path) else None
     judgements = None if ratings is None or choices is not None else read_ratings(ratings, progress=progress)
-    evaluation = measure(
-        data,
-        TextArguments(sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit),
-        MeasureOptions(metrics, sampling=sampling, intervals=intervals, advice=advice),
-        CorpusOptions(engine, processes, address),
-        progress=progress,
-    )
-    contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
+    with whole_run():
+        evaluation = measure(
+            data,
+            TextArguments(sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit),
+            MeasureOptions(metrics, sampling=sampling, intervals=intervals, advice=advice),
+            CorpusOptions(engine, processes, address),
+            progress=progress,
+        )
+        contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
     if choices is not None:
         contents = replace(contents, preferences=rank(choices))
     result = Report(contents, title or evaluation.evalset.name or _TITLE, gate=gate, command=command, kind=kind)

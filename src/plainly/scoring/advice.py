@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
+from plainly.core.calls import current_run
 from plainly.core.formatting import count_noun, listed, number
 from plainly.core.metric import OutputMetric
 from plainly.core.result import Note
@@ -19,7 +20,7 @@ _MOST_ITEMS, _DIFFERENT = 5000, 0.05
 def remarks(evaluation: ScoreTable) -> list[Note]:
     """Return the remarks, metric by metric."""
     of_metrics = [note for spec in evaluation.metrics for note in _of_metric(evaluation, spec)]
-    return [*of_metrics, *_left_out(evaluation), *_unkept()]
+    return [*of_metrics, *_left_out(evaluation), *_unkept(), *current_run().warnings]
 
 
 def _of_metric(evaluation: ScoreTable, spec: str) -> Iterator[Note]:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import combinations, groupby
 from operator import attrgetter
 from typing import Literal, get_args
 
 from plainly.core.errors import UnknownName
 from plainly.core.formatting import count_noun, interval, listed, number, p_value, span
-from plainly.core.metric import Better
+from plainly.core.metric import Better, Floats, PairwiseMetric
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling
 from plainly.scoring.sanity import against_itself
 from plainly.scoring.scores import ScoreTable
 from plainly.scoring.subsets import describe_label
 from plainly.stats import paired
+from plainly.stats.preferences import Meeting, Preference, preferences
 
 Test = Literal["paired-bootstrap", "approximate-randomisation"]
 TESTS: tuple[Test, ...] = get_args(Test)
@@ -171,6 +172,20 @@ class Comparisons(Result):
             for row in ranked
         }
 
+    @cached_property
+    def strengths(self) -> dict[str, list[Preference]]:
+        """The Bradley–Terry strengths of three or more systems, the strongest first, for every pairwise metric."""
+        names, strengths = list(self.evaluation), {}
+        for spec, metric in self.evaluation.metrics.items():
+            rows = [self.evaluation[name][spec].rows for name in names]
+            if isinstance(metric, PairwiseMetric) and len(names) > 2:
+                if rows[0].shape[1] != metric.own_columns + 2 * len(names):
+                    continue  # a selection of systems that were measured with others
+                meetings = list(_list_meetings(names, [table[:, metric.own_columns :] for table in rows]))
+                if meetings:
+                    strengths[spec] = preferences(meetings, sampling=self.sampling)
+        return strengths
+
     def records(self) -> list[Record]:
         """Return one flat record per comparison."""
         if self.by is not None:
@@ -212,6 +227,8 @@ class Comparisons(Result):
 
     def _ranking_json(self, spec: str) -> Record:
         order: Record = {"order": self.ranking(spec)}
+        if spec in self.strengths:
+            order["strengths"] = [dataclasses.asdict(preference) for preference in self.strengths[spec]]
         if self.baseline is not None:
             return order
         return {**order, "clusters": self.clusters(spec), "ties": self.ties(spec), "beats": self.matrix(spec)}
@@ -231,7 +248,7 @@ class Comparisons(Result):
         if self.baseline is None and systems > 2:
             ranked = self._matrix if systems <= _MATRIX else self._standings
             tables += [ranked(spec) for spec in self.evaluation.specs]
-        return tables
+        return [*tables, *(_strength_table(spec, systems) for spec, systems in self.strengths.items())]
 
     def notes(self) -> list[Note]:
         """Return claims, how they were tested, and warnings."""
@@ -308,6 +325,28 @@ class Comparisons(Result):
         ]
         header = ("", spec, "beats", "same", "beaten by", *(("cluster",) if len(clusters) > 1 else ()))
         return Table(header, tuple(rows), notes=("Every pair: --csv, or records() in Python",))
+
+
+def _list_meetings(names: Sequence[str], rows: Sequence[Floats]) -> Iterator[Meeting]:
+    """Yield every decided comparison; the columns of a row are wins against each system, then ties with each."""
+    k = len(names)
+    for first, second in combinations(range(k), 2):
+        for a, b, columns in ((first, second, second), (second, first, first), (first, second, k + second)):
+            for item in rows[a][:, columns].nonzero()[0]:
+                yield Meeting(str(item), names[a], names[b], tie=columns >= k)
+
+
+def _strength_table(spec: str, systems: Sequence[Preference]) -> Table:
+    rows = tuple(
+        (
+            f"{place}. {row.system}",
+            interval(row.strength.value, row.strength.low, row.strength.high),
+            *map(str, (row.wins, row.ties, row.losses)),
+        )
+        for place, row in enumerate(systems, 1)
+    )
+    note = "Strength: logarithm, by the model of Bradley and Terry with ties; the mean of all systems is 0."
+    return Table((spec, "strength", "wins", "ties", "losses"), rows, notes=(note,))
 
 
 def correct_p_values(comparisons: Sequence[Comparison]) -> list[Comparison]:

@@ -181,6 +181,8 @@ def evaluate_corpus(
     """
     check_choice("on_error", options.on_error, get_args(OnError))
     resolved, workers = check_metrics(metrics, corpus), options.find_engine()
+    if remote := [spec for spec, metric in resolved.items() if metric.is_remote]:
+        raise BadInput(f"{remote[0]} calls a server from one process, so its texts are read whole: engine='memory'.")
     hold = options.hold
     if hold is None:
         hold = options.engine == "memory" or corpus.rows * len(corpus.systems) * len(resolved) <= HELD

@@ -4,17 +4,18 @@ import dataclasses
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import compress
+from itertools import combinations, compress
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from plainly.core import limits, registry
+from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import EvalSet, find_present
 from plainly.core.files import read_shipped
 from plainly.core.formatting import listed
-from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, TextSource
+from plainly.core.metric import Floats, Metric, Metrics, OutputMetric, PairwiseMetric, TextSource, mean_rows
 from plainly.core.progress import Progress, Tell, ignore_progress, no_progress, report_work
 from plainly.core.sampling import Sampling
 from plainly.io.texts import Texts
@@ -47,7 +48,8 @@ def evaluate(
     """
     resolved = check_metrics(metrics, evalset if len(evalset) else None)
     Texts(evalset, outputs)  # which raises unless they fit together
-    with progress("measuring", total=len(evalset) * len(outputs) * len(resolved), unit="scores") as tell:
+    amount = len(evalset) * len(outputs) * len(resolved)
+    with whole_run(), progress("measuring", total=amount, unit="scores") as tell:
         rows = dict(measure(evalset, outputs, resolved, tell))
     return from_rows(evalset, outputs, resolved, rows, sampling)
 
@@ -88,17 +90,39 @@ def measure(
     for name, texts in all_texts.items():
         if len(longest := max(texts, key=len, default="")) > limits.limit("text"):
             limits.check("text", len(longest), f"The {name} of item {evalset.ids[list(texts).index(longest)]!r}")
+    meetings = {
+        spec: _let_meet(metric, evalset, outputs)
+        for spec, metric in metrics.items()
+        if isinstance(metric, PairwiseMetric) and len(outputs) > 1
+    }
     for system, texts in outputs.items():
         rows: dict[str, Floats] = {}
         present = find_present(texts)
         items, own = (evalset, texts) if present.all() else (evalset[present], list(compress(texts, present)))
         for spec in sorted(metrics, key=lambda spec: not metrics[spec].runs_first):
             with report_work(tell, len(evalset)):
-                rows[spec] = metrics[spec].measure(items, own)
-            if items is not evalset:
+                rows[spec] = meetings[spec][system] if spec in meetings else metrics[spec].measure(items, own)
+            if items is not evalset and spec not in meetings:
                 measured, rows[spec] = rows[spec], np.zeros((len(texts), rows[spec].shape[1]))
                 rows[spec][present] = measured  # the others add nothing to any sum
         yield system, {spec: rows[spec] for spec in metrics}
+
+
+def _let_meet(metric: PairwiseMetric, evalset: EvalSet, outputs: Outputs) -> dict[str, Floats]:
+    """Return the rows of every system: wins, contradictions and comparisons in all, and wins and ties by opponent."""
+    own, k, places_of = metric.own_columns, len(outputs), {system: place for place, system in enumerate(outputs)}
+    rows = {system: np.zeros((len(evalset), own + 2 * k)) for system in outputs}
+    for first, second in combinations(outputs, 2):
+        places = np.flatnonzero(find_present(outputs[first]) & find_present(outputs[second])).tolist()
+        texts = [[outputs[system][place] for place in places] for system in (first, second)]
+        preferences = metric.prefer(evalset[places], *texts)
+        first_wins = preferences[:, 0]
+        for system, other, wins in ((first, second, first_wins), (second, first, 1.0 - first_wins)):
+            contradictory = np.where(np.isnan(wins), np.nan, preferences[:, 1])
+            rows[system][places, :own] += mean_rows(wins, contradictory)
+            rows[system][places, own + places_of[other]] = wins == 1.0
+            rows[system][places, own + k + places_of[other]] = wins == 0.5
+    return rows
 
 
 def add_intervals(evaluation: AnyEvaluation) -> AnyEvaluation:

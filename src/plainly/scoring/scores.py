@@ -62,6 +62,7 @@ class Signature:
             data=data,
             references=references if "references" in metric.needs else None,
             packages=tuple((package, _version(package)) for package in metric.packages),
+            remarks=metric.provenance(data),
         )
 
     @classmethod

@@ -1,0 +1,151 @@
+"""Calls of metrics to servers: the options of a run, what it has cost, and what a dry run would cost.
+
+A metric that calls servers (``Metric.is_remote``) reads its options here, so that nothing between the command line and
+the metric has to know them. Without ``call_options``, a process is one run with the defaults.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from plainly.core.errors import BadInput, PlainlyError, check_number
+from plainly.core.progress import show_detail
+from plainly.core.result import Note
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Calls, tokens read and written, and their cost in the currency of the prices."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        tokens = (self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+        return Usage(self.calls + other.calls, *tokens, self.cost + other.cost)
+
+
+class CostLimit(PlainlyError):
+    """The next call could exceed ``max_cost``. All answers so far are cached."""
+
+
+class DryRun(PlainlyError):
+    """Ends a dry run: the calls that a run would make now, by judge, and how many answers it has already."""
+
+    def __init__(self, estimates: dict[str, Usage], cached: int) -> None:
+        self.estimates, self.cached = estimates, cached
+        lines = [
+            f"{name}: {usage.calls:,} calls, about {usage.tokens_in:,} tokens in and {usage.tokens_out:,} out, "
+            f"cost about {usage.cost:,.2f}"
+            for name, usage in estimates.items()
+        ]
+        total = sum(usage.cost for usage in estimates.values())
+        lines.append(f"Answers in the cache: {cached:,}. Cost of this run: about {total:,.2f}. Nothing was sent.")
+        super().__init__("\n".join(lines))
+
+
+@dataclass
+class CallRun:
+    """The options of a run, and its state."""
+
+    judges: Path | None = None
+    record: Path | None = None
+    replay: Path | None = None
+    dry_run: bool = False
+    max_cost: float | None = None
+    used: Usage = Usage()
+    estimates: dict[str, Usage] = field(default_factory=dict)
+    cached: int = 0
+    warnings: list[Note] = field(default_factory=list)
+    # By metric and fingerprint of the data: where answers came from. A metric is a value and has no state of its own.
+    traces: dict[tuple[object, str], Any] = field(default_factory=dict)
+    _seen: set[str] = field(default_factory=set)
+    _depth: int = 0
+
+    def is_first(self, event: str) -> bool:
+        """Return whether this is the first time that an event happens in the run."""
+        if event in self._seen:
+            return False
+        self._seen.add(event)
+        return True
+
+    def announce(self, message: str) -> None:
+        """Print a message on stderr, once in the run."""
+        if self.is_first(message):
+            sys.stderr.write(f"plainly: {message}\n")
+
+    def warn(self, message: str, code: str) -> None:
+        """Add a warning to the results of the run and print it on stderr, once."""
+        if self.is_first(message):
+            self.warnings.append(Note(message, "warning", code))
+            sys.stderr.write(f"plainly: warning: {message}\n")
+
+    def spend(self, usage: Usage) -> None:
+        """Add what a call has used."""
+        self.used += usage
+        show_detail(f"cost {self.used.cost:,.4f}")
+
+    def estimate(self, judge: str, usage: Usage) -> None:
+        """Add what a call would use."""
+        self.estimates[judge] = self.estimates.get(judge, Usage()) + usage
+
+
+_RUN: ContextVar[CallRun] = ContextVar("run")
+_DEFAULT = CallRun()
+
+
+def current_run() -> CallRun:
+    """Return the run that this code is part of."""
+    return _RUN.get(_DEFAULT)
+
+
+@contextmanager
+def call_options(
+    *,
+    judges: str | Path | None = None,
+    record: str | Path | None = None,
+    replay: str | Path | None = None,
+    dry_run: bool = False,
+    max_cost: float | None = None,
+) -> Iterator[CallRun]:
+    """Set the options of the metrics that are measured in the block and call servers, and count what they use.
+
+    ``judges`` is the file that describes them, instead of the one in the user's configuration folder. ``record`` is a
+    file to which every request and answer is written, ``replay`` such a file, from which alone answers are taken. With
+    ``dry_run`` nothing is sent and ``DryRun`` is raised; ``max_cost`` raises ``CostLimit`` before it is exceeded.
+    """
+    if max_cost is not None:
+        check_number("max_cost", max_cost, 0, 1e9)
+    if replay is not None and (record is not None or dry_run):
+        raise BadInput("replay= takes every answer from a file, so it does not go with record= or dry_run=True.")
+    files = (None if path is None else Path(path) for path in (judges, record, replay))
+    run = CallRun(next(files), next(files), next(files), dry_run, max_cost)
+    token = _RUN.set(run)
+    try:
+        yield run
+    finally:
+        _RUN.reset(token)
+
+
+@contextmanager
+def whole_run() -> Iterator[None]:
+    """Mark the block that makes all calls of an analysis: a dry run ends after the outermost one."""
+    run = current_run()
+    run._depth += 1
+    try:
+        yield
+    except Exception:
+        if not run.dry_run or run._depth > 1 or not run.estimates:  # without scores, an analysis may fail
+            raise
+    finally:
+        run._depth -= 1
+    if run.dry_run and run._depth == 0 and (run.estimates or run.cached):
+        raise DryRun(run.estimates, run.cached)

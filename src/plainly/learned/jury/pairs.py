@@ -1,0 +1,90 @@
+"""The metric ``judge-pairs``: which of two outputs a language model prefers, always asked in both orders."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from plainly.core.calls import current_run
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Floats, Needs, PairwiseMetric
+from plainly.learned.jury.answers import Answer, Request
+from plainly.learned.jury.client import ask, find_settings
+from plainly.learned.jury.judge import trace_answers
+from plainly.learned.jury.prompts import build_body, frame, normalise_layout
+from plainly.learned.jury.rubrics import Rubric, read_rubric
+
+_CHOICES = {"first": 1.0, "second": 0.0, "tie": 0.5}
+
+
+@dataclass(frozen=True, repr=False)
+class JudgePairs(PairwiseMetric):
+    """The share of comparisons, 0 to 100, that a system wins in the eyes of a judge: ``judge-pairs(model=NAME)``.
+
+    The judge is shown the source and the outputs of two systems, once in each order, and says which is better by the
+    rubric, or that neither is. If the two orders do not agree, the comparison is a tie; if they name different outputs,
+    it is counted in ``contradictory`` too. Equal outputs are a tie without a call. ``rubric`` and ``layout`` are those
+    of ``judge``.
+    """
+
+    name: ClassVar[str] = "judge-pairs"
+    needs: ClassVar[Needs] = frozenset({"source"})
+    learned: ClassVar[bool] = True
+    runs_programs: ClassVar[bool] = True
+    is_remote: ClassVar[bool] = True
+
+    model: str = ""
+    rubric: str = "quality"
+    layout: Literal["plain", "kept"] = "plain"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        vars(self).update(_rubric=read_rubric(self.rubric))
+
+    def prefer(self, evalset: EvalSet, first: Sequence[str], second: Sequence[str]) -> Floats:
+        rubric: Rubric = vars(self)["_rubric"]
+        judge = find_settings(self.model)
+        criteria = "\n".join(f"- {criterion.question}" for criterion in rubric.criteria)
+        question = '"better": "first", "second" or "tie". Which text is better by these criteria?\n' + criteria
+        schema = {"type": "string", "enum": list(_CHOICES)}
+        requests: dict[str, Request] = {}
+        keys: dict[tuple[int, bool], str] = {}
+        for at, pair in enumerate(zip(first, second, strict=True)):
+            texts = [self._show(text) for text in (evalset.sources[at], *pair)]
+            for is_reversed in (False, True) if texts[1] != texts[2] else ():
+                source, a, b = [texts[place] for place in ((0, 2, 1) if is_reversed else (0, 1, 2))]
+                framed = (
+                    f"The original text:\n{frame('original', source)}",
+                    f"The first simplified text:\n{frame('first', a)}",
+                    f"The second simplified text:\n{frame('second', b)}",
+                )
+                body = build_body(judge, (rubric.task, *framed), {"better": question}, {"better": schema}, 0)
+                request = Request(judge.url, body, rubric.hash, 0)
+                keys[at, is_reversed] = key = request.key
+                requests[key] = request
+        answers = ask(judge, requests, 1)
+        trace_answers(self, evalset.fingerprint, judge, answers.values())
+        wins = np.full((len(first), 2), 0.5)
+        for (at, is_reversed), key in keys.items():
+            value = _choice(answers.get(key))
+            wins[at, int(is_reversed)] = 1.0 - value if is_reversed else value
+        agrees = wins[:, 0] == wins[:, 1]
+        outcome = np.where(agrees, wins[:, 0], np.where(np.isnan(wins).any(axis=1), np.nan, 0.5))
+        return np.stack([outcome, np.abs(wins[:, 0] - wins[:, 1]) == 1.0], axis=1).astype(np.float64)
+
+    def provenance(self, data: str) -> tuple[str, ...]:
+        rubric: Rubric = vars(self)["_rubric"]
+        trace = current_run().traces.get((self, data))
+        return (f"rubric:{rubric.hash}", *(trace.remarks() if trace else ()))
+
+    def _show(self, text: str) -> str:
+        return text if self.layout == "kept" else normalise_layout(text)
+
+
+def _choice(answer: Answer | None) -> float:
+    """Return 1 for the first text, 0 for the second, NaN for what is not an answer."""
+    parsed = answer.parse() if answer is not None else None
+    if parsed is None or parsed.keys() != {"better"} or not isinstance(parsed["better"], str):
+        return np.nan
+    return _CHOICES.get(parsed["better"], np.nan)

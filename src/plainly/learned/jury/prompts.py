@@ -1,0 +1,100 @@
+"""Requests: texts in frames that they cannot close, the questions in shuffled order, and the schema of the answer."""
+
+import hashlib
+import random
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plainly.core.evalset import EvalSet
+from plainly.learned.jury.rubrics import SYSTEM, Rubric, fill
+from plainly.learned.jury.settings import JudgeSettings
+
+_MARKS = (
+    (re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE), ""),  # fences of code
+    (re.compile(r"^\s{0,3}(?:#{1,6}|>+)\s+", re.MULTILINE), ""),  # headings and quotations
+    (re.compile(r"^\s*(?:[-*+•‣▪]|\d{1,2}[.)])\s+", re.MULTILINE), ""),  # lists
+    (re.compile(r"^\s*(?:[-*_]\s*){3,}$", re.MULTILINE), ""),  # rules
+    (re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)"), r"\1"),  # links and images
+    (re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1(?!\w)"), r"\2"),  # emphasis
+)
+
+
+def normalise_layout(text: str) -> str:
+    """Return a text without Markdown, control characters and layout, so that these cannot please a judge."""
+    text = unicodedata.normalize("NFC", text)
+    for pattern, replacement in _MARKS:
+        text = pattern.sub(replacement, text)
+    text = "".join(
+        " " if unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") else character for character in text
+    )
+    return " ".join(text.split())
+
+
+def frame(name: str, text: str) -> str:
+    """Return a text in a frame whose code follows from the text, which therefore cannot contain its own end."""
+    code = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"[[begin {name} {code}]]\n{text}\n[[end {name} {code}]]"
+
+
+def item_values(evalset: EvalSet, outputs: Sequence[str], *, level: str, keep_layout: bool) -> list[dict[str, str]]:
+    """Return what the fields of a prompt stand for, for each item. A level may come from the column ``level``."""
+    levels = evalset.columns.get("level", ()) if not level else ()
+    rows = []
+    for at, output in enumerate(outputs):
+        texts = [evalset.sources[at], output, *(evalset.references[at] if evalset.references else ())]
+        source, own, *references = [text if keep_layout else normalise_layout(text) for text in texts]
+        numbered = [frame(f"reference {number}", text) for number, text in enumerate(references, 1)]
+        rows.append(
+            {
+                "source": frame("original", source),
+                "output": frame("simplified", own),
+                "references": "\n".join(numbered),
+                "level": normalise_layout(levels[at] if levels else level),
+                "language": evalset.language,
+            }
+        )
+    return rows
+
+
+def build_request(judge: JudgeSettings, rubric: Rubric, values: Mapping[str, str], repetition: int) -> dict[str, Any]:
+    """Return the body of a request. The order of the criteria follows from the texts and the repetition."""
+    criteria = list(rubric.criteria)
+    random.Random(f"{values['source']}{values['output']}{repetition}").shuffle(criteria)
+    questions = {criterion.name: criterion.describe() for criterion in criteria}
+    schemas = {criterion.name: criterion.schema for criterion in criteria}
+    return build_body(judge, (rubric.task, fill(rubric.prompt, dict(values))), questions, schemas, repetition)
+
+
+def build_body(
+    judge: JudgeSettings,
+    parts: Sequence[str],
+    questions: Mapping[str, str],
+    schemas: Mapping[str, Mapping[str, object]],
+    repetition: int,
+) -> dict[str, Any]:
+    """Return the body of a request with these parts of text, and with questions and schemas of answers by name."""
+    form = "Answer with one JSON object that has exactly these keys, and with nothing else:"
+    listed = "\n".join(f"- {question}" for question in questions.values())
+    body: dict[str, Any] = {
+        **judge.parameters,
+        "messages": [
+            {"role": "system", "content": SYSTEM},
+            {"role": "user", "content": "\n\n".join(part for part in (*parts, f"{form}\n{listed}") if part)},
+        ],
+    }
+    if "seed" in body:
+        body["seed"] = judge.seed + repetition
+    if judge.schema:
+        schema = {
+            "type": "object",
+            "properties": dict(schemas),
+            "required": list(schemas),
+            "additionalProperties": False,
+        }
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "strict": True, "schema": schema},
+        }
+    return body

@@ -1,0 +1,181 @@
+"""What servers do wrong: nothing is lost, nothing is paid for twice, and what cannot be repaired is said."""
+
+from __future__ import annotations
+
+import email.utils
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+from judge_server import FAULTS, JudgeServer, hashed_points, random_faults, run_server, write_judges
+from plainly.core import registry
+from plainly.core.calls import call_options
+from plainly.core.errors import BadInput
+from plainly.core.evalset import EvalSet
+from plainly.core.metric import Floats
+
+TEXTS = [f"Text number {number}." for number in range(10_000)]
+SCRIPT = """
+import sys
+from pathlib import Path
+import numpy as np
+from plainly.core import registry
+from plainly.core.calls import call_options
+from plainly.core.evalset import EvalSet
+
+texts = [f"Text number {number}." for number in range(int(sys.argv[2]))]
+with call_options(judges=sys.argv[1]) as run:
+    rows = registry.metric("judge").measure(EvalSet.of(texts), texts)
+np.save(sys.argv[3], rows)
+print(run.used.calls)
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
+    monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "cache"))
+    with run_server() as server:
+        yield server
+
+
+def _measure(server: JudgeServer, folder: Path, n: int = 6, **settings: object) -> Floats:
+    judges = write_judges(folder / "judges.toml", server.port, **settings)
+    with call_options(judges=judges):
+        return registry.metric("judge").measure(EvalSet.of(TEXTS[:n]), TEXTS[:n])
+
+
+def _expected(n: int) -> list[float]:
+    return [hashed_points({"original": text, "simplified": text}, "quality") for text in TEXTS[:n]]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_that_passes_is_survived(server: JudgeServer, tmp_path: Path, fault: str) -> None:
+    server.fault = lambda number: fault if number % 2 == 0 and number < 8 else ""
+    server.slowness = 2.0
+    rows = _measure(server, tmp_path, timeout=0.5, concurrency=2)
+    assert rows[:, 0].tolist() == _expected(6)
+    assert server.count > 6
+    assert set(server.answered.values()) == {1}
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "malformed", "truncated", "drop"])
+def test_a_fault_that_stays_is_an_error_that_keeps_the_answers(server: JudgeServer, tmp_path: Path, fault: str) -> None:
+    server.fault = lambda number: fault if number >= 3 else ""
+    with pytest.raises(BadInput, match=r"4 attempts.*kept"):
+        _measure(server, tmp_path, attempts=4, concurrency=1)
+    assert server.count == 3 + 4
+    server.fault = lambda number: ""
+    assert _measure(server, tmp_path, concurrency=1)[:, 0].tolist() == _expected(6)
+    assert server.count == 3 + 4 + 3
+
+
+@pytest.mark.parametrize("fault", ["400", "401", "404", "422"])
+def test_a_request_that_the_server_refuses_is_not_repeated(server: JudgeServer, tmp_path: Path, fault: str) -> None:
+    server.fault = lambda number: fault
+    with pytest.raises(BadInput, match=fault):
+        _measure(server, tmp_path, concurrency=1)
+    assert server.count == 1
+
+
+def test_the_server_decides_how_long_to_wait(server: JudgeServer, tmp_path: Path) -> None:
+    server.fault = lambda number: "429-after" if number == 0 else ""
+    for moment in ("0.6", email.utils.formatdate(time.time() + 2, usegmt=True)):
+        server.count, server.retry_after = 0, moment
+        start = time.monotonic()
+        _measure(server, tmp_path, n=1, max_tokens=100 + len(moment))
+        assert time.monotonic() - start > 0.5
+        assert server.count == 2
+
+
+def test_a_rate_limit_holds_back_all_requests(server: JudgeServer, tmp_path: Path) -> None:
+    server.retry_after = "0.5"
+    server.fault = lambda number: "429-after" if number == 0 else ""
+    start = time.monotonic()
+    _measure(server, tmp_path, n=6, concurrency=2)
+    assert time.monotonic() - start > 0.5
+    assert server.count == 7
+
+
+def test_a_refusal_has_no_score(server: JudgeServer, tmp_path: Path) -> None:
+    server.fault = lambda number: "refusal" if number == 2 else ""
+    rows = _measure(server, tmp_path, concurrency=1)
+    assert np.isnan(registry.metric("judge").score(rows)[:, 0]).tolist() == [False, False, True, False, False, False]
+    assert rows[:, 1].tolist() == [0, 0, 100, 0, 0, 0]
+
+
+def test_a_server_that_is_not_there_is_named_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "cache"))
+    judges = write_judges(tmp_path / "judges.toml", 9)
+    with call_options(judges=judges), pytest.raises(BadInput, match=r"127\.0\.0\.1:9 cannot be reached \(3 attempts\)"):
+        registry.metric("judge").measure(EvalSet.of(TEXTS[:2]), TEXTS[:2])
+
+
+def test_a_cache_that_cannot_be_written_stops_the_run_before_anything_is_paid(
+    server: JudgeServer, tmp_path: Path
+) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "answers.sqlite").write_bytes(b"not a database" * 100)
+    with pytest.raises(BadInput, match="PLAINLY_CACHE"):
+        _measure(server, tmp_path)
+    assert server.count == 0
+
+
+@pytest.mark.long
+def test_ten_thousand_calls_with_faults_lose_and_duplicate_nothing(server: JudgeServer, tmp_path: Path) -> None:
+    server.keep = False
+    server.fault = random_faults(0.2)
+    rows = _measure(server, tmp_path, n=10_000, concurrency=32, attempts=12)
+    assert rows[:, 0].tolist() == _expected(10_000)
+    assert rows[:, 2].tolist() == [1] * 10_000
+    assert len(server.answered) == 10_000
+    assert set(server.answered.values()) == {1}
+    assert 11_500 < server.count < 13_500
+
+
+@pytest.mark.long
+def test_a_killed_run_continues_where_it_was(server: JudgeServer, tmp_path: Path) -> None:
+    server.keep, server.delay = False, 0.005
+    n, out = 3000, tmp_path / "rows.npy"
+    judges = write_judges(tmp_path / "judges.toml", server.port, concurrency=8)
+    command = [sys.executable, "-c", SCRIPT, str(judges), str(n), str(out)]
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    process = subprocess.Popen(command, env=environment)
+    deadline = time.monotonic() + 120
+    while server.count < 500 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    killed_at = server.count
+    assert 500 <= killed_at < n
+    assert not out.exists()
+    result = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert np.load(out)[:, 0].tolist() == _expected(n)
+    # Only what was under way when the process died is asked for again.
+    assert server.count - n <= 8
+    assert n - killed_at <= int(result.stdout) <= n - killed_at + 8
+
+
+@pytest.mark.long
+def test_two_thousand_calls_are_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In processor time, because the machine may be busy; the server, in a process of its own, waits 50 ms a call."""
+    monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "cache"))
+    program = [sys.executable, str(ROOT / "tests" / "judge_server.py"), "--delay", "0.05"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            judges = write_judges(tmp_path / "judges.toml", int(server.stdout.readline()), concurrency=32)
+            evalset, metric = EvalSet.of(TEXTS[:2000]), registry.metric("judge")
+            start = time.process_time()
+            with call_options(judges=judges):
+                metric.measure(evalset, TEXTS[:2000])
+            assert time.process_time() - start < 6
+        finally:
+            server.kill()
