@@ -134,11 +134,11 @@ def agreement(
     ``ratings`` is a public set's name, a file, or ``Judgements``; ``dimensions`` default to all with several raters.
     """
     check_sampling(sampling)
-    return _measure_agreement(read_ratings(ratings), dimensions, sampling)
+    return measure_agreement(read_ratings(ratings), dimensions, sampling)
 
 
-def _measure_agreement(judgements: Judgements, dimensions: str | Sequence[str], sampling: Sampling) -> RaterAgreement:
-    names = [dimensions] if isinstance(dimensions, str) else dimensions or _rated_by_several(judgements)
+def measure_agreement(judgements: Judgements, dimensions: str | Sequence[str], sampling: Sampling) -> RaterAgreement:
+    names = [dimensions] if isinstance(dimensions, str) else dimensions or rated_by_several(judgements)
     if not names:
         raise BadInput(f"{judgements.name} has means, not each rater's ratings: agreement cannot be measured.")
     return RaterAgreement(
@@ -146,7 +146,7 @@ def _measure_agreement(judgements: Judgements, dimensions: str | Sequence[str], 
     )
 
 
-def _rated_by_several(judgements: Judgements) -> tuple[str, ...]:
+def rated_by_several(judgements: Judgements) -> tuple[str, ...]:
     """Return the dimensions with several raters."""
     return tuple(name for name in judgements if len(judgements[name].raters) > 1)
 
@@ -433,11 +433,11 @@ def meta(
             progress=progress,
         )
     is_unspecific = not (specs or scores or agreement or tradeoff)
-    by_raters = names or _rated_by_several(judgements)
+    by_raters = names or rated_by_several(judgements)
     to_relate = names or tuple(name for name in judgements if not name.endswith("_zscore"))
     agreements = relations = None
     if agreement or (is_unspecific and by_raters):
-        agreements = _measure_agreement(judgements, by_raters, sampling)
+        agreements = measure_agreement(judgements, by_raters, sampling)
     if tradeoff or (is_unspecific and len(to_relate) > 1):
         if len(to_relate) < 2:
             raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(to_relate)}. Name two: dimensions=")
