@@ -24,4 +24,4 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     from plainly.people.meta_evaluation import agreement
 
-    return agreement(options.read_judgements(args), dimensions=args.dimension or (), sampling=options.sampling(args))
+    return agreement(options.read_rated(args), dimensions=args.dimension or (), sampling=options.sampling(args))

@@ -428,6 +428,13 @@ def say_resumed(evaluation: ScoreTable) -> None:
         say(f"plainly: resumed an earlier run: {reading.resumed} of {reading.parts} parts were measured before")
 
 
+def read_rated(args: argparse.Namespace) -> Judgements | str:
+    """Read the ratings that the arguments name; return the file's name if it contains rankings."""
+    from plainly.people.preferences import read_rankings
+
+    return args.ratings if read_rankings(args.ratings) is not None else read_judgements(args)
+
+
 def read_judgements(args: argparse.Namespace) -> Judgements:
     """Read the ratings that the arguments name."""
     from plainly.people import read_ratings

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> Result:
     from plainly.people.results import results
 
     return results(
-        options.read_judgements(args),
+        options.read_rated(args),
         dimensions=args.dimension or (),
         agreement=args.agreement,
         baseline=args.baseline,

@@ -29,6 +29,7 @@ from plainly.people.correlations import (
     score_units,
     with_test_set,
 )
+from plainly.people.preferences import pair_judgements, read_rankings
 from plainly.people.rating_tables import RatingsLike, read_ratings, usual_dimension
 from plainly.people.ratings import Judgements, Ratings, Units
 from plainly.scoring.evaluate import resolve_metrics
@@ -132,8 +133,11 @@ def agreement(
     """Measure how far raters agree: every suitable coefficient, with bootstrap intervals over the rated items.
 
     ``ratings`` is a public set's name, a file, or ``Judgements``; ``dimensions`` default to all with several raters.
+    Rankings are compared pair by pair: whether the first system was better, the second, or neither.
     """
     check_sampling(sampling)
+    if isinstance(ratings, (str, Path)) and (choices := read_rankings(ratings)) is not None:
+        ratings = pair_judgements(choices, name=Path(ratings).name)
     return measure_agreement(read_ratings(ratings), dimensions, sampling)
 
 

@@ -102,7 +102,7 @@ def _sections(overview: Overview, plots_by_section: Mapping[str, Any]) -> Iterat
         plots = plots_by_section.get(key, [])
         table = overview.facts.rates() if key == "facts" and overview.facts is not None else None
         if key == "preferences" and overview.preferences is not None:
-            (table,) = overview.preferences.tables()
+            table, *_ = overview.preferences.tables()
         if not plots and not alarms and table is None:
             continue
         yield {

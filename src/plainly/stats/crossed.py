@@ -20,7 +20,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from plainly.stats.resample import Floats
+from plainly.stats.resample import Floats, Ints
 
 # Points of the quadrature over each chi-squared variable: p-values are right to 1e-6, and to 1 % down to 1e-8.
 _POINTS = 48
@@ -110,25 +110,59 @@ def contrast(ratings: Floats, signs: Floats) -> Contrast:
     portions = np.abs(signs) / np.abs(signs).sum()
     weights = np.einsum("s,sir->ir", portions, shares)
     value = float(signs @ means[:, 0, 0])
-
-    def spread(axis: int) -> tuple[SampleVariance, float, float]:
-        """Return the spread over items (1) or raters (0), the sum behind it, and how likely two ratings share one."""
-        shared = float(portions @ (shares.sum(axis=axis + 1) ** 2).sum(axis=1))
-        squares = float((deviations.sum(axis=axis) ** 2).sum())
-        if shared > 1 - 1e-9:
-            return SampleVariance(math.nan, math.nan), squares, shared
-        freedom = (1 - shared) / float((weights.sum(axis=axis) ** 2).sum())
-        return SampleVariance(squares / (1 - shared), max(1.0, freedom)), squares, shared
-
-    items, by_item, same_item = spread(1)
-    raters, by_rater, same_rater = spread(0)
-    if math.isnan(raters.variance):  # one rater, who is not a sample
-        return Contrast(value, items, SampleVariance(0.0, math.inf), 0.0)
+    items, raters = (
+        _Sums(
+            float((deviations.sum(axis=axis) ** 2).sum()),
+            float((weights.sum(axis=axis) ** 2).sum()),
+            float(portions @ (shares.sum(axis=axis + 1) ** 2).sum(axis=1)),
+        )
+        for axis in (1, 0)
+    )
     same = float(portions @ (shares**2).sum(axis=(1, 2)))
-    of_both = 1 - same_item - same_rater + same
-    products = by_item + by_rater - float((deviations**2).sum())
-    total = products / of_both if of_both > 1e-9 else max(items.variance, raters.variance)
-    return Contrast(value, items, raters, items.variance + raters.variance - total)
+    return _combine(value, items, raters, _Sums(float((deviations**2).sum()), same, same))
+
+
+def contrast_of_cells(value: float, influences: Floats, weights: Floats, items: Ints, raters: Ints) -> Contrast:
+    """Return the contrast of any statistic, from what each cell adds to its error, and the weight of each cell.
+
+    A cell is what one rater said about one item; the influences add up to 0.
+    """
+    shares = weights / weights.sum()
+
+    def sums(group: Ints) -> _Sums:
+        overlap = float((np.bincount(group, shares) ** 2).sum())
+        return _Sums(float((np.bincount(group, influences) ** 2).sum()), overlap, overlap)
+
+    return _combine(value, sums(items), sums(raters), sums(np.arange(len(shares))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Over items, raters or cells: squared sums of influences, squared weights, and how likely two ratings share one.
+
+    The last two differ where systems do not share their items or raters.
+    """
+
+    squares: float
+    weights: float
+    shared: float
+
+    @property
+    def variance(self) -> SampleVariance:
+        if self.shared > 1 - 1e-9:  # one is not a sample
+            return SampleVariance(math.nan, math.nan)
+        return SampleVariance(self.squares / (1 - self.shared), max(1.0, (1 - self.shared) / self.weights))
+
+
+def _combine(value: float, items: _Sums, raters: _Sums, cells: _Sums) -> Contrast:
+    over_items, over_raters = items.variance, raters.variance
+    if math.isnan(over_raters.variance):  # one rater, who is not a sample
+        return Contrast(value, over_items, SampleVariance(0.0, math.inf), 0.0)
+    shared = items.shared + raters.shared - cells.shared
+    total = max(over_items.variance, over_raters.variance)
+    if shared < 1 - 1e-9:
+        total = (items.squares + raters.squares - cells.squares) / (1 - shared)
+    return Contrast(value, over_items, over_raters, over_items.variance + over_raters.variance - total)
 
 
 def _inflations(spread: SampleVariance) -> tuple[Floats, Floats]:
