@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+import plainly
 import plainly_studio
+from plainly import data
 from plainly.cli import main
+from plainly.people import read_ratings
 from plainly_studio.project import parse_project
-from studio.conftest import Make, rater
+from studio.conftest import Make, four, rater, rating_project, simple_items
 from studio.test_ranking_and_owner_pages import ranking_items
 
 
@@ -34,3 +40,31 @@ def test_rankings_have_a_result_and_agreement(make: Make, tmp_path: Path, capsys
     (comparison,) = replies[0]["comparisons"]
     assert comparison["winner"] == "secret-system-1"
     assert replies[0]["reliability"]["name"].startswith("Krippendorff")
+
+
+def test_metrics_take_references_from_the_set_that_a_study_names(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    evalset, outputs = data.demo()
+    study = make(rating_project(), simple_items(4))
+    study.file.write_text('[data]\ntest_set = "some/set"\n')
+    who = rater(study)
+    for item in who.claim(10)["items"]:
+        assert who.answer(item, four(3)).status_code == 201
+    assert read_ratings(study.file).test_set == "some/set"
+    rows = [
+        {"system": system, "item": item, "rater": "r", "simplicity": 1 + place % 5, "output": outputs[system][place]}
+        for system in ("copy", "editor")
+        for place, item in enumerate(evalset.ids[:12])
+    ]
+    judgements = dataclasses.replace(read_ratings(rows), test_set="some/set")
+    monkeypatch.setattr(data, "load", lambda name, **_: {"some/set": evalset}[name])
+    monkeypatch.setattr(data, "system_names", lambda name: ())
+    monkeypatch.setattr(data, "outputs_of", lambda name, systems, **_: {})
+    result = plainly.meta(judgements, metrics=["sari"])
+    assert result.correlations is not None
+    assert result.correlations.row("sari").estimate.n == 24
+
+
+@pytest.mark.parametrize("command", ["score", "compare", "report"])
+def test_a_study_in_the_place_of_outputs_leads_to_results(command: str, capsys: Any) -> None:
+    assert main([command, "study.toml"]) == 2
+    assert "plainly results study.toml" in capsys.readouterr().err

@@ -256,6 +256,12 @@ def read_arguments(args: argparse.Namespace) -> Texts:
     from plainly import data
     from plainly.io.texts import Texts, with_language
 
+    if study := next((name for name in args.systems if name.endswith(".toml")), None):
+        file = study.rpartition("=")[2]
+        raise BadInput(
+            f"{file} is a study, not a file of outputs. Its result: plainly results {file}. Beside the scores of its "
+            f"systems: plainly report … --ratings {file}"
+        )
     if (args.test_set is not None) + args.demo + bool(args.source or args.references or args.table) > 1:
         raise BadInput("Give one of -t SET, --demo, or your own files (--source, --references, --table).")
     if args.groups and (args.demo or args.test_set is not None):

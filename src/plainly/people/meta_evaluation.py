@@ -413,12 +413,14 @@ def meta(
     specs: list[str | Metric] = list(chain.from_iterable(entries))
     correlations = None
     if specs or scores:
+        resolved = resolve_metrics(specs, EvalSet.of(items=0, language=judgements.language)) if scores is None else {}
+        if any("references" in metric.needs for metric in resolved.values()) and not judgements.references:
+            test_set = test_set or judgements.test_set or None
         texts = with_test_set(judgements, test_set, progress=progress) if test_set else judgements
         units = texts[main[0]].units()
         if scores is not None:
             by_references = [read_scores(units, scores, metrics=list(map(str, specs)))]
         else:
-            resolved = resolve_metrics(specs, EvalSet.of(items=0, language=texts.language))
             sets = _as_list(references)
             sets = list(texts.references) if "each" in sets else sets
             by_references = [

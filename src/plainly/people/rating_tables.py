@@ -26,6 +26,7 @@ from plainly.core.files import read_shipped
 from plainly.core.formatting import listed
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
+from plainly.core.settings import read_toml
 from plainly.io.files import label, read_bytes, suffixes
 from plainly.io.tables import SPREADSHEETS, Sheet, read_cells, read_table
 from plainly.io.texts import sheet_of
@@ -81,6 +82,8 @@ def read_ratings(
         if columns or scale:
             raise BadInput(f"{label(ratings)} defines its own columns and scales. Leave columns and scale out.")
         judgements = pkgutil.resolve_name(f"{READERS[suffix]}:judgements")(ratings)
+        if suffix == ".toml" and Path(ratings).is_file():
+            judgements = replace(judgements, test_set=_named_set(read_toml(ratings)))
     elif not Path(ratings).exists():
         raise BadInput(f"There is no file {ratings}. Check the name; public sets: plainly data list")
     else:
@@ -90,6 +93,13 @@ def read_ratings(
     if z_scores:
         judgements = replace(judgements, ratings={name: judgements[name].standardise() for name in judgements})
     return judgements
+
+
+def _named_set(settings: Mapping[str, Any]) -> str:
+    """Return the test set that a study's file names, or nothing."""
+    section = settings.get("data")
+    name = section.get("test_set") if isinstance(section, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def usual_dimension(judgements: Judgements) -> str:

@@ -147,6 +147,7 @@ class Judgements:
     types: Mapping[str, str] = field(default_factory=dict, repr=False)
     remarks: tuple[Note, ...] = field(default=(), repr=False)  # on cells and columns without ratings
     language: str = ""  # of the texts, if known
+    test_set: str = ""  # that the texts are from, if a study names one
 
     def __getitem__(self, dimension: str) -> Ratings:
         if dimension not in self.ratings:

@@ -135,8 +135,8 @@ class HumanResults(Result):
         rows = []
         for place, system in enumerate(self.comparisons.ranking(dimension), 1):
             mean = interval(float(self.table[system][dimension]), *self._ends(dimension, system))
-            outcomes = map(str, self._outcomes(dimension, system).values())
-            rows.append((f"{place}. {system}", mean, *outcomes, str(self.table[system][dimension].n)))
+            counts = map(str, self._outcomes(dimension, system).values())
+            rows.append((f"{place}. {system}", mean, *counts, str(self.table[system][dimension].n)))
         outcomes = ("beats", "same", "beaten by") if rows and len(rows[0]) > 3 else ()
         scale = f", scale {ratings.scale[0]:g} to {ratings.scale[1]:g}" if ratings.scale else ""
         caption = f"{dimension}: {count_noun(_count_raters(ratings), 'rater')}{scale}"
