@@ -20,7 +20,7 @@ from plainly.scoring.comparisons import Comparison, Comparisons, correct_p_value
 from plainly.scoring.scores import Evaluation, Scores, ScoreTable, Signature
 from plainly.stats.agreement import AlphaDistance, krippendorff
 from plainly.stats.crossed import Contrast, contrast
-from plainly.stats.paired import spread_of
+from plainly.stats.paired import holm, spread_of
 from plainly.stats.resample import Estimate, Floats
 
 METHOD = "over items and raters"
@@ -105,6 +105,30 @@ def compare_ratings(
             contrasts[name, systems[s], systems[b]] = difference
     evalset = EvalSet.of(items=len(judgements.items), ids=judgements.items, name=judgements.name)
     return compare_table(RatingTable(evalset, by_system, sampling), contrasts, baseline, sampling)
+
+
+@dataclass(frozen=True)
+class Conclusions:
+    """What ``compare_ratings`` concludes from one dimension: pairs told apart, and the differences it could detect."""
+
+    told_apart: int
+    pairs: int
+    raters: int
+    detectable: tuple[float, float]  # the smallest and the largest of all pairs
+
+
+def conclude(ratings: Ratings, *, level: float) -> Conclusions:
+    """Summarise the comparisons of all systems."""
+    pairs = list(combinations(range(len(ratings.systems)), 2))
+    contrasts = [contrast(ratings.values[[s, b]], np.array([1.0, -1.0])) for b, s in pairs]
+    p_values = holm([each.p_value for each in contrasts])
+    sizes = [each.detectable(level, family=len(pairs)) for each in contrasts]
+    return Conclusions(
+        sum(p_value <= 1 - level + 1e-12 for p_value in p_values),
+        len(pairs),
+        ratings.count_raters(),
+        (float(np.nanmin(sizes)), float(np.nanmax(sizes))) if not np.isnan(sizes).all() else (math.nan, math.nan),
+    )
 
 
 def compare_table(table: RatingTable, contrasts: Contrasts, baseline: str | None, sampling: Sampling) -> Comparisons:

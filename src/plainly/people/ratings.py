@@ -89,6 +89,14 @@ class Ratings:
         rows = self.values[np.nonzero(self.counts)]
         return rows[:, ~np.isnan(rows).all(axis=0)]
 
+    def count_raters(self) -> int:
+        """Return how many raters gave a rating."""
+        return int((self.counts_by_rater > 0).sum())
+
+    @property
+    def counts_by_rater(self) -> Ints:
+        return np.asarray((~np.isnan(self.values)).sum(axis=(0, 1)))
+
     def units(self) -> Units:
         return Units(self.systems, self.items, *np.nonzero(self.counts))
 

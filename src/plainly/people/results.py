@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.formatting import count_noun, interval, listed
 from plainly.core.progress import Progress, no_progress
@@ -19,7 +17,7 @@ from plainly.people.meta_evaluation import RaterAgreement, measure_agreement, ra
 from plainly.people.preferences import Preferences, rank, read_rankings
 from plainly.people.rating_comparisons import RatingTable, Reliability, compare_ratings, measure_reliability
 from plainly.people.rating_tables import RatingsLike, read_ratings
-from plainly.people.ratings import Judgements, Ratings
+from plainly.people.ratings import Judgements
 from plainly.scoring.comparisons import Comparisons, claims
 from plainly.stats.resample import Estimate
 
@@ -103,7 +101,7 @@ class HumanResults(Result):
         )
         notes = [*(Note(claim, "claim") for claim in self.claims)]
         notes += [Note(each.sentence, "claim") for each in self.reliability.values()]
-        single = [name for name in self.dimensions if _count_raters(self.judgements[name]) < 2]
+        single = [name for name in self.dimensions if self.judgements[name].count_raters() < 2]
         if single:
             which = "" if len(single) == len(self.dimensions) else f" of {listed(single)}"
             notes.append(
@@ -139,7 +137,7 @@ class HumanResults(Result):
             rows.append((f"{place}. {system}", mean, *counts, str(self.table[system][dimension].n)))
         outcomes = ("beats", "same", "beaten by") if rows and len(rows[0]) > 3 else ()
         scale = f", scale {ratings.scale[0]:g} to {ratings.scale[1]:g}" if ratings.scale else ""
-        caption = f"{dimension}: {count_noun(_count_raters(ratings), 'rater')}{scale}"
+        caption = f"{dimension}: {count_noun(ratings.count_raters(), 'rater')}{scale}"
         more = ("Every pair: --json, or comparisons.records() in Python",) if len(rows) > _FEW else ()
         return Table(("", "mean", *outcomes, "items"), tuple(rows), caption, notes=more)
 
@@ -182,7 +180,3 @@ def results(
         {name: measure_reliability(rated[name], sampling) for name in several},
         measure_agreement(judgements, several, sampling) if agreement and several else None,
     )
-
-
-def _count_raters(ratings: Ratings) -> int:
-    return int((~np.isnan(ratings.values)).any(axis=(0, 1)).sum())
