@@ -572,6 +572,7 @@ class StudyPlan(Result):
 
     def tables(self) -> list[Table]:
         """Return the ways to spend the budget, with what each would find; JSON has further sizes."""
+        header: tuple[str, ...]
         header = ("sentences", "raters", "ratings", "tau", "power", "wrong", "finds nothing", "detectable", "needed")
         sizes_only = self.best is None  # nothing to agree with
         rows = []

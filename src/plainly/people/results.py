@@ -143,7 +143,8 @@ class HumanResults(Result):
 
     def _pairs(self) -> Table:
         table = self.comparisons.pairs_table()
-        return dataclasses.replace(table, header=("dimension", *table.header[1:]))
+        header = ("dimension", *table.header[1:])
+        return dataclasses.replace(table, header=header, caption="Differences, in points of the scale")
 
 
 def results(
