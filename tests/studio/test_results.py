@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +71,41 @@ def test_metrics_take_references_from_the_set_that_a_study_names(make: Make, mon
 def test_a_study_in_the_place_of_outputs_leads_to_results(command: str, capsys: Any) -> None:
     assert main([command, "study.toml"]) == 2
     assert "plainly results study.toml" in capsys.readouterr().err
+
+
+def test_exclusions_are_applied_and_the_result_without_them_is_shown(make: Make, tmp_path: Path, capsys: Any) -> None:
+    how = {"protocol": "tradeoff-2018", "assignment": {"overlap": 3, "ahead": 10}}
+    study = make(parse_project({"name": "Test", **how}), simple_items(6))
+    names = []
+    for value in (2, 3, 5):
+        who = rater(study)
+        names.append(who.name)
+        while items := who.claim(10)["items"]:
+            for item in items:
+                values = {scale.name: min(value, scale.maximum) for scale in study.project.scales}
+                assert who.answer(item, {"values": values}).status_code == 201
+    table = plainly_studio.export(study.file).decode()
+    lines = table.splitlines()
+    excluded = lines[0].split(",").index("excluded")
+    everyone = tmp_path / "everyone.csv"
+    everyone.write_text(table)
+    assert plainly.results(everyone).everyone is None
+    export = tmp_path / "export.csv"
+    rows = list(csv.reader(lines))
+    for row in rows[1:]:
+        row[excluded] = "true" if names[2] in row else "false"
+    with export.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    result = plainly.results(export)
+    assert result.everyone is not None
+    dimension = result.dimensions[0]
+    assert result.judgements[dimension].count_raters() == 2
+    assert result.everyone.judgements[dimension].count_raters() == 3
+    assert main(["results", str(export)]) == 0
+    assert "with excluded raters" in capsys.readouterr().out
+    with closing(sqlite3.connect(study.database.removeprefix("sqlite:///"))) as connection, connection:
+        connection.execute("UPDATE rater SET excluded_at = 1 WHERE pseudonym = ?", (names[2],))
+    running = plainly.results(study.file)
+    assert running.everyone is not None
+    assert running.records() == result.records()
+    assert running.everyone.records() == result.everyone.records()

@@ -156,6 +156,7 @@ class Judgements:
     remarks: tuple[Note, ...] = field(default=(), repr=False)  # on cells and columns without ratings
     language: str = ""  # of the texts, if known
     test_set: str = ""  # that the texts are from, if a study names one
+    file: str = ""  # that they were read from
 
     def __getitem__(self, dimension: str) -> Ratings:
         if dimension not in self.ratings:

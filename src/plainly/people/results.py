@@ -16,7 +16,7 @@ from plainly.core.sampling import Sampling, check_sampling
 from plainly.people.meta_evaluation import RaterAgreement, measure_agreement, rated_by_several
 from plainly.people.preferences import Preferences, rank, read_rankings
 from plainly.people.rating_comparisons import RatingTable, Reliability, compare_ratings, measure_reliability
-from plainly.people.rating_tables import RatingsLike, read_ratings
+from plainly.people.rating_tables import RatingsLike, read_ratings, with_excluded
 from plainly.people.ratings import Judgements
 from plainly.scoring.comparisons import Comparisons, claims
 from plainly.stats.resample import Estimate
@@ -29,13 +29,15 @@ class HumanResults(Result):
     """Systems in order on each dimension, with intervals and tests over items and raters.
 
     ``comparisons`` has the scores and the tests of every pair, as ``plainly.compare`` returns them; ``reliability`` the
-    recommended figure of agreement by dimension, ``agreement`` all figures if requested.
+    recommended figure of agreement by dimension, ``agreement`` all figures if requested. ``everyone`` is the result
+    with the raters whom the study excluded, if there are any.
     """
 
     judgements: Judgements
     comparisons: Comparisons
     reliability: Mapping[str, Reliability]
     agreement: RaterAgreement | None = None
+    everyone: HumanResults | None = None
 
     @property
     def table(self) -> RatingTable:
@@ -53,6 +55,11 @@ class HumanResults(Result):
     def claims(self) -> list[str]:
         """What may be said, a sentence for each dimension; none about a single system."""
         return claims(self.comparisons) if self.comparisons.comparisons else []
+
+    @property
+    def verdicts(self) -> dict[tuple[str, str, str], str | None]:
+        """The better of every two systems on each dimension, None where they cannot be told apart."""
+        return {(pair.metric, pair.system, pair.baseline): pair.winner for pair in self.comparisons.comparisons}
 
     def records(self) -> list[Record]:
         """Return one flat record for each dimension and system, best first."""
@@ -83,6 +90,7 @@ class HumanResults(Result):
             "results": self.records(),
             "reliability": [each.json() for each in self.reliability.values()],
             "agreement": self.agreement.json()["agreement"] if self.agreement else None,
+            "with_excluded": self.everyone and {"results": self.everyone.records(), "claims": self.everyone.claims},
             "warnings": warnings(self),
         }
 
@@ -101,6 +109,10 @@ class HumanResults(Result):
         )
         notes = [*(Note(claim, "claim") for claim in self.claims)]
         notes += [Note(each.sentence, "claim") for each in self.reliability.values()]
+        if self.everyone is not None:
+            same = self.everyone.verdicts == self.verdicts
+            text = "the same pairs are told apart" if same else " ".join(self.everyone.claims)
+            notes.append(Note(f"With the raters whom the study excluded: {text}", "claim"))
         single = [name for name in self.dimensions if self.judgements[name].count_raters() < 2]
         if single:
             which = "" if len(single) == len(self.dimensions) else f" of {listed(single)}"
@@ -134,12 +146,15 @@ class HumanResults(Result):
         for place, system in enumerate(self.comparisons.ranking(dimension), 1):
             mean = interval(float(self.table[system][dimension]), *self._ends(dimension, system))
             counts = map(str, self._outcomes(dimension, system).values())
-            rows.append((f"{place}. {system}", mean, *counts, str(self.table[system][dimension].n)))
-        outcomes = ("beats", "same", "beaten by") if rows and len(rows[0]) > 3 else ()
+            other = self.everyone and self.everyone.table[system][dimension].value
+            with_all = (str(other),) if other is not None else ()
+            rows.append((f"{place}. {system}", mean, *counts, str(self.table[system][dimension].n), *with_all))
+        outcomes = ("beats", "same", "beaten by") if self._outcomes(dimension, next(iter(self.table))) else ()
+        everyone = ("with excluded raters",) if self.everyone else ()
         scale = f", scale {ratings.scale[0]:g} to {ratings.scale[1]:g}" if ratings.scale else ""
         caption = f"{dimension}: {count_noun(ratings.count_raters(), 'rater')}{scale}"
         more = ("Every pair: --json, or comparisons.records() in Python",) if len(rows) > _FEW else ()
-        return Table(("", "mean", *outcomes, "items"), tuple(rows), caption, notes=more)
+        return Table(("", "mean", *outcomes, "items", *everyone), tuple(rows), caption, notes=more)
 
     def _pairs(self) -> Table:
         table = self.comparisons.pairs_table()
@@ -173,6 +188,16 @@ def results(
     names = names or [name for name in judgements if not name.endswith("_zscore")] or list(judgements)
     if baseline is not None and baseline not in judgements.systems:
         raise UnknownName("baseline", baseline, judgements.systems, see="plainly results --help")
+    result = _conclude(judgements, names, agreement, baseline, sampling)
+    everyone = with_excluded(judgements)
+    if everyone is not None:
+        result = dataclasses.replace(result, everyone=_conclude(everyone, names, False, baseline, sampling))
+    return result
+
+
+def _conclude(
+    judgements: Judgements, names: Sequence[str], agreement: bool, baseline: str | None, sampling: Sampling
+) -> HumanResults:
     rated = {name: judgements[name] for name in names}
     several = [name for name in rated_by_several(judgements) if name in rated]
     return HumanResults(
