@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import scipy.stats
 
 from plainly.core.sampling import Sampling
-from plainly.people import Ratings
+from plainly.people import Ratings, read_ratings
 from plainly.people.planning import (
     Pilot,
     compute_power,
@@ -19,6 +20,8 @@ from plainly.people.planning import (
     sentences_needed,
 )
 from plainly.stats import agreement, correlate
+from plainly.stats.crossed import contrast
+from plainly.stats.paired import holm
 
 Floats = np.ndarray
 Row = tuple[str, str, str, float, float]
@@ -225,3 +228,70 @@ def plans(times: int) -> Iterator[Row]:
             differences = [find_detectable_difference(part, sentences=15) for part in components[:4]]
             powers = [detection_rate(15, 1, difference) for difference in differences]
             yield "plan's detectable difference", f"{design}, 15 sentences × 1", "power", 0.8, float(np.mean(powers))
+
+
+def variance_components(values: Floats) -> dict[str, float]:
+    """Variances of the parts of a rating, from products of the ratings of two cells that share some of its parts."""
+    centred = values - np.nanmean(values, axis=(1, 2), keepdims=True)
+    rated = ~np.isnan(values)
+    tables = np.where(rated, centred, 0.0), rated.astype(float)
+
+    def square(table: Floats) -> float:
+        return float((table**2).sum())
+
+    def mean(products: Callable[[Floats], float]) -> float:
+        total, count = map(products, tables)
+        return total / count
+
+    same_output = mean(lambda t: square(t.sum(2)) - square(t))
+    same_item = mean(lambda t: square(t.sum((0, 2))) - square(t.sum(2)) - square(t.sum(0)) + square(t))
+    same_system_and_rater = mean(lambda t: square(t.sum(1)) - square(t))
+    same_rater = mean(lambda t: square(t.sum((0, 1))) - square(t.sum(1)) - square(t.sum(0)) + square(t))
+    same_item_and_rater = mean(lambda t: square(t.sum(0)) - square(t))
+    parts = {
+        "item": same_item,
+        "system and item": same_output - same_item,
+        "rater": same_rater,
+        "system and rater": same_system_and_rater - same_rater,
+        "item and rater": same_item_and_rater - same_item - same_rater,
+    }
+    parts["rest"] = mean(square) - sum(parts.values())
+    return {name: max(0.0, part) for name, part in parts.items()}
+
+
+def results(times: int) -> Iterator[Row]:
+    """Intervals and claims over items and raters, with the variances of public ratings, rounded to their scale."""
+    systems = 4
+    for name in ("acl2018", "simplicity-da"):
+        ratings = read_ratings(name)["simplicity"]
+        parts, mean = variance_components(ratings.values), float(np.nanmean(ratings.values))
+        low, high = ratings.scale or (0, 100)
+        borders = np.arange(low, high) + 0.5
+        truth = low + float(scipy.stats.norm.sf((borders - mean) / np.sqrt(sum(parts.values()))).sum())
+        for raters in (3, 5, 15):
+            for items in (20, 70, 200):
+                rng = np.random.default_rng(1000 * raters + items)
+                shapes = {
+                    "item": (1, items, 1),
+                    "system and item": (systems, items, 1),
+                    "rater": (1, 1, raters),
+                    "system and rater": (systems, 1, raters),
+                    "item and rater": (1, items, raters),
+                    "rest": (systems, items, raters),
+                }
+                covered = np.zeros(2)
+                errs = 0
+                for _ in range(times):
+                    latent = mean + sum(np.sqrt(parts[part]) * rng.normal(size=shape) for part, shape in shapes.items())
+                    values = np.clip(np.rint(latent), low, high)
+                    one = contrast(values[:1], np.ones(1))
+                    differences = [
+                        contrast(values[list(pair)], np.array([1.0, -1.0])) for pair in combinations(range(systems), 2)
+                    ]
+                    p_values = [difference.p_value for difference in differences]
+                    covered += [one.exceeding(one.value - truth) > 0.05, p_values[0] > 0.05]
+                    errs += min(holm(p_values)) <= 0.05
+                where = f"variances of {name}, {raters} raters, {items} items"
+                yield "95 % interval of a mean rating", where, "coverage", 0.95, covered[0] / times
+                yield "95 % interval of a difference", where, "coverage", 0.95, covered[1] / times
+                yield "claims about four equal systems", where, "any false claim", 0.05, errs / times

@@ -184,6 +184,7 @@ def main() -> None:
         "by_system": ratings.by_system,
         "between_metrics": ratings.between_metrics,
         "agreements": ratings.agreements,
+        "results": ratings.results,
         "plans": ratings.plans,
     }
     parser.add_argument("--only", choices=tuple(parts))

@@ -36,6 +36,7 @@ NAVIGATION = {
         "Use it in other tools": "integrations.md",
         "Plan a human evaluation": "plan.md",
         "Run a human evaluation": "studio.md",
+        "Which system do people find better?": "results.md",
         "Train a metric": "train.md",
         "Use it at scale": "scale.md",
         "Reproduce the papers": "reproduce.md",

@@ -75,6 +75,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "align": lambda: plainly.align(**_demo(), encoder=False),
     "operations": lambda: plainly.operations(**_demo(), labeller="rules"),
     "agreement": lambda: plainly.agreement(_ratings()),
+    "results": lambda: plainly.results(_ratings(), agreement=True),
     "plan": lambda: plainly.plan(_ratings(), dimension="simplicity"),
     "report": lambda: plainly.report(**_demo(), metrics=["sari"], labeller=None, audit=False),
     "data": lambda: data.catalogue(),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from plainly.people.meta_evaluation import agreement as agreement
     from plainly.people.meta_evaluation import meta as meta
     from plainly.people.planning import plan as plan
+    from plainly.people.results import results as results
     from plainly.reporting.report import report as report
     from plainly.scoring.compare import compare as compare
     from plainly.scoring.score import score as score
@@ -49,6 +50,7 @@ _PUBLIC = {
     "operations": "plainly.typology.operations",
     "plan": "plainly.people.planning",
     "report": "plainly.reporting.report",
+    "results": "plainly.people.results",
     "score": "plainly.scoring.score",
     "systems": "plainly.data",
 }

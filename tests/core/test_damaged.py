@@ -78,7 +78,7 @@ def test_damaged_sheets(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixtu
         cases.append(bytes(broken))
     for content in cases:
         path.write_bytes(content)
-        for command in ("meta", "plan"):
+        for command in ("meta", "plan", "results", "agreement"):
             _error_of([command, str(path)], capsys)
 
 

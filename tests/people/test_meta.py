@@ -567,11 +567,12 @@ def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main([*arguments, "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)
     assert payload["schema"] == "plainly.plan/1"
-    assert payload["answer"].startswith("With 60 ratings, use ")
+    assert payload["answer"].startswith("Use "), "the pilot is too small to tell its systems apart"
+    assert payload["pilot"]["told_apart"] == 0
     assert [(p["sentences"], p["raters"]) for p in payload["budget"]] == [(60, 1), (20, 3)]
     assert payload["test"] == "paired"
     assert main(arguments) == 0
-    assert "With 60 ratings, use" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith(payload["answer"])
     assert main([*arguments, "--csv"]) == 0
     assert capsys.readouterr().out.startswith("resampled,sentences,raters,tau")
     svg = tmp_path / "curves.svg"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from plainly.cli import main
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
 from plainly.people import Ratings, load
@@ -23,6 +25,7 @@ from plainly.people.planning import (
     sentences_needed,
     tau_b,
 )
+from plainly.people.results import results
 
 SEVEN = ("Identity", "Moses", "SBMT-SARI", "NTS-h1_default_model", "NTS-h1_w2v_model", "NTS-h4_default_model",
          "NTS-h4_w2v_model")  # fmt: skip
@@ -198,9 +201,7 @@ def test_a_plan_says_for_which_design_it_is() -> None:
         assert result.json()["design"]["raters"] == result.components.design == design
         assert any(words in line for line in result.advice)
         assert words in result.notes()[-1].message
-        captions = [table.caption for table in result.tables()]
-        assert words in captions[3]
-        assert len(captions) == (5 if design == "same" else 4)
+        assert [table.caption for table in result.tables()] == [result.answer]
     means = plan(Ratings("s", ("A", "B"), tuple("123456"), ("mean",), np.random.default_rng(0).normal(size=(2, 6, 1))),
                  sampling=Sampling(resamples=20))  # fmt: skip
     assert "unknown" in means.notes()[-1].message
@@ -262,11 +263,68 @@ def test_a_plan_shows_itself() -> None:
     payload = result.json()
     assert (payload["schema"], payload["seed"], payload["ratings"]) == ("plainly.plan/1", 2, "s")
     assert {record["resampled"] for record in result.records()} == {"sentences", "raters", "budget"}
-    assert [table.caption for table in result.tables()][2].startswith("The same number of ratings")
-    assert [note.message for note in result.notes() if note.kind == "claim"] == result.advice
+    assert [note.message for note in result.notes() if note.kind == "claim"] == result.advice[1:]
     assert result.answer in repr(result)
     with pytest.raises(BadInput, match="percentile"):
         plan(simulated(np.random.default_rng(3)), sampling=Sampling(method="bca", resamples=5))
+
+
+def test_a_configuration_has_one_value() -> None:
+    result = plan(simulated(np.random.default_rng(3)), budget=120, sampling=Sampling(resamples=50))
+    values: dict[tuple[int, int], set[float]] = {}
+    for points in result.points.values():
+        for point in points:
+            values.setdefault((point.sentences, point.raters), set()).add(point.tau)
+    assert len(values) < sum(map(len, result.points.values())), "some configurations are drawn for several questions"
+    assert all(len(taus) == 1 for taus in values.values())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_plan_does_not_contradict_the_result_of_its_pilot(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    systems, items, raters = int(rng.integers(2, 5)), int(rng.integers(6, 30)), int(rng.integers(1, 5))
+    effects = rng.normal(scale=rng.choice([0.0, 0.3, 2.0]), size=(systems, 1, 1))
+    values = effects + rng.normal(size=(1, items, 1)) + rng.normal(size=(systems, items, raters))
+    names = (tuple(f"{kind}{at}" for at in range(size)) for kind, size in zip("sir", values.shape, strict=True))
+    ratings = Ratings("simplicity", *names, values)
+    planned = plan(ratings, budget=60, difference=0.5, sampling=Sampling(resamples=30))
+    pairs = results(ratings).comparisons.comparisons
+    assert planned.conclusions.told_apart == sum(pair.significant for pair in pairs)
+    sizes = [pair.smallest_detectable for pair in pairs]
+    assert planned.conclusions.detectable == pytest.approx((min(sizes), max(sizes)))
+    assert ("tau" in planned.answer) <= (planned.conclusions.told_apart > 0)
+    assert "tau, 0.00;" not in planned.answer
+
+
+def test_a_pilot_without_conclusions_is_planned_by_power() -> None:
+    values = np.random.default_rng(1).normal(size=(2, 20, 3))
+    ratings = Ratings("simplicity", ("A", "B"), tuple(map(str, range(20))), tuple("xyz"), values)
+    planned = plan(ratings, difference=0.5, sampling=Sampling(resamples=30))
+    assert planned.best is None
+    sentences, raters = planned.recommended or (0, 0)
+    assert planned.answer.startswith(f"Use {sentences} sentences with ")
+    assert compute_power(planned.components, 0.5, sentences=sentences, raters=raters) >= 0.8
+    assert "tau" not in planned.tables()[0].header
+
+
+def test_a_plan_writes_its_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from plainly_studio.project import read_project
+
+    path = tmp_path / "pilot.csv"
+    rng = np.random.default_rng(5)
+    lines = [
+        f"{system},{item},{rater},{np.clip(round(3 + (system == 'B') + rng.normal()), 1, 5)}"
+        for system in "AB"
+        for item in range(30)
+        for rater in "xyz"
+    ]
+    path.write_text("\n".join(["system,item,rater,simplicity", *lines]))
+    study = tmp_path / "study.toml"
+    assert main(["plan", str(path), "--budget", "60", "--resamples", "30", "-o", str(study), "--json"]) == 0
+    recommended = json.loads(capsys.readouterr().out)["recommended"]
+    project = read_project(study)
+    assert (project.data.items, project.assignment.overlap) == (recommended["sentences"], recommended["raters"])
+    assert (project.scales[0].name, project.scales[0].minimum, project.scales[0].maximum) == ("simplicity", 1, 5)
 
 
 def test_faults_are_named() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import plainly
 from plainly import data
 from plainly.cli import main
 
@@ -81,3 +83,29 @@ def test_ratings_of_the_same_outputs_are_correlated(tmp_path: Path, capsys: pyte
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert '<section id="ratings">' in page
     assert "Strongest: fkgl, 0." in page
+    assert page.index('<section id="people">') < page.index('<section id="scores">')
+
+
+def test_people_come_first_and_their_disagreements_with_metrics_name_items() -> None:
+    """Ratings as a study has them, with outputs and without references, which are those of the report."""
+    evalset, outputs = data.demo()
+    rng = np.random.default_rng(1)
+    rows = [
+        {
+            "system": system, "item": item, "rater": rater, "simplicity": quality + rng.normal(scale=0.5),
+            "source": evalset.sources[place], "output": outputs[system][place],
+        }
+        for system, quality in (("copy", 4), ("editor", 2))
+        for place, item in enumerate(evalset.ids[:20])
+        for rater in "abcde"
+    ]  # fmt: skip
+    texts = {"evalset": evalset, "outputs": {system: outputs[system] for system in ("copy", "editor")}}
+    page = plainly.report(**texts, metrics=["sari", "fkgl"], ratings=rows, labeller=None, audit=False)
+    assert page.overview.left_out == ()
+    assert {row.metric for row in page.overview.correlations} == {"sari", "fkgl"}
+    assert page.summary[0].text.startswith("People, simplicity: ")
+    first = page.overview.disagreements[0]
+    assert (first.better, first.other) == ("copy", "editor")
+    assert set(first.items) <= set(evalset.ids[:20])
+    assert f'<a href="#item-{first.items[0]}">' in page.html
+    assert "Where metrics and people disagree" in page.html

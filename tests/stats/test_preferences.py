@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 import scipy.optimize
 
 from plainly.core.sampling import Sampling
-from plainly.people.preferences import Choice, list_comparisons, rank
-from plainly.stats.preferences import Meeting, preferences, strengths
+from plainly.people.preferences import Choice, list_comparisons, pair_judgements, rank
+from plainly.stats.preferences import Meeting, fit_preferences, strengths
 
 
 def draw_meetings(rng: np.random.Generator, truth: np.ndarray, nu: float, items: int) -> list[Meeting]:
@@ -31,7 +32,7 @@ def test_strengths_are_recovered_and_intervals_hold_them() -> None:
     hits = []
     for seed in range(20):
         pairs = draw_meetings(np.random.default_rng(seed), truth, np.log(0.7), 150)
-        results = {row.system: row for row in preferences(pairs, sampling=Sampling(resamples=200))}
+        results = {row.system: row for row in fit_preferences(pairs).preferences(0.95)}
         for at, value in enumerate(truth):
             hits.append(results[f"s{at}"].strength.low <= value <= results[f"s{at}"].strength.high)
             assert results[f"s{at}"].strength.value == pytest.approx(value, abs=0.4)
@@ -69,7 +70,7 @@ def test_strengths_maximise_davidsons_likelihood() -> None:
 
 
 def test_a_system_that_never_lost_is_not_infinite() -> None:
-    (best, *_) = preferences([Meeting(str(at), "a", "b") for at in range(30)], sampling=Sampling(resamples=50))
+    (best, *_) = fit_preferences([Meeting(str(at), "a", "b") for at in range(30)]).preferences(0.95)
     assert best.system == "a"
     assert best.win_rate.value == 1
     assert np.isfinite(best.strength.value)
@@ -85,3 +86,54 @@ def test_best_worst_choices_are_comparisons_and_scores() -> None:
     )
     assert ranking.best_worst == {"a": 0.5, "b": 0.5, "c": 0.0, "d": -1.0}
     assert [row["system"] for row in ranking.records()][-1] == "d"
+
+
+def test_the_standard_error_is_that_of_leaving_items_out() -> None:
+    """With one rater, strengths vary over items alone: the jackknife, in a plain loop, gives nearly the same."""
+    pairs = draw_meetings(np.random.default_rng(4), np.array([0.8, 0.0, -0.8]), np.log(0.7), 80)
+    model = fit_preferences(pairs)
+    left_out = []
+    for item in range(80):
+        rest = fit_preferences([pair for pair in pairs if pair.item != str(item)])
+        left_out.append([rest.strengths[rest.systems.index(system)] for system in model.systems])
+    jackknife = np.std(left_out, axis=0) * np.sqrt(79)
+    ours = [model.strength(np.eye(3)[at]).standard_error for at in range(3)]
+    assert ours == pytest.approx(jackknife, rel=0.05)
+
+
+def test_raters_with_views_of_their_own_make_intervals_wider() -> None:
+    """Strengths differ by rater: with ties, the interval over items and raters covers, the one over items does not."""
+    rng = np.random.default_rng(6)
+    covered = {"raters": 0, "items": 0}
+    for _ in range(100):
+        pairs: dict[str, list[Meeting]] = {"raters": [], "items": []}
+        for rater in range(6):
+            views = rng.normal(scale=0.7, size=2)
+            for pair in draw_meetings(rng, views, np.log(0.7), 30):
+                pairs["raters"].append(dataclasses.replace(pair, rater=str(rater)))
+                pairs["items"].append(dataclasses.replace(pair, item=f"{pair.item}, {rater}"))
+        for name, meetings in pairs.items():
+            model = fit_preferences(meetings)
+            low, high = model.strength(np.array([1.0, -1.0])).bounds(0.95)
+            covered[name] += low <= 0 <= high
+    assert covered["raters"] >= 90
+    assert covered["items"] <= 80
+
+
+def test_rankings_have_tests_claims_and_agreement() -> None:
+    rng = np.random.default_rng(9)
+    choices = [
+        Choice(str(item), f"r{rater}", ("a", "b", "c"), best="a" if rng.random() < 0.8 else "b", worst="c")
+        for item in range(40)
+        for rater in range(6)
+    ]
+    result = rank(choices)
+    assert [row.system for row in result.systems] == ["a", "b", "c"]
+    assert result.comparisons.pair("preference", "a", "c").significant
+    assert result.json()["claims"] == [note.message for note in result.notes()][:1]
+    assert result.reliability is not None
+    pairs = pair_judgements(choices)["preference"]
+    assert pairs.systems == ("a – b", "a – c", "b – c")
+    assert set(np.unique(pairs.values)) == {-1.0, 1.0}
+    against = rank(choices, baseline="b").comparisons
+    assert {(pair.system, pair.baseline) for pair in against.comparisons} == {("a", "b"), ("c", "b")}

@@ -48,12 +48,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Result:
     from plainly.people.correlations import Filter
-    from plainly.people.meta_evaluation import meta
+    from plainly.people.meta_evaluation import agreement, meta
     from plainly.people.preferences import rank, read_rankings
 
     options.check_targets(args, args.plot)
     if (choices := read_rankings(args.ratings)) is not None:
-        return rank(choices, sampling=options.sampling(args))
+        sampling = options.sampling(args)
+        return agreement(args.ratings, sampling=sampling) if args.agreement else rank(choices, sampling=sampling)
     judgements = options.read_judgements(args)
     subset = None
     if args.filter:

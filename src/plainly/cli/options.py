@@ -273,6 +273,12 @@ def read_arguments(args: argparse.Namespace) -> Texts:
     from plainly import data
     from plainly.io.texts import Texts, with_language
 
+    if study := next((name for name in args.systems if name.endswith(".toml")), None):
+        file = study.rpartition("=")[2]
+        raise BadInput(
+            f"{file} is a study, not a file of outputs. Its result: plainly results {file}. Beside the scores of its "
+            f"systems: plainly report … --ratings {file}"
+        )
     if (args.test_set is not None) + args.demo + bool(args.source or args.references or args.table) > 1:
         raise BadInput("Give one of -t SET, --demo, or your own files (--source, --references, --table).")
     if args.groups and (args.demo or args.test_set is not None):
@@ -443,6 +449,13 @@ def say_resumed(evaluation: ScoreTable) -> None:
     reading = evaluation.reading
     if reading is not None and reading.resumed:
         say(f"plainly: resumed an earlier run: {reading.resumed} of {reading.parts} parts were measured before")
+
+
+def read_rated(args: argparse.Namespace) -> Judgements | str:
+    """Read the ratings that the arguments name; return the file's name if it contains rankings."""
+    from plainly.people.preferences import read_rankings
+
+    return args.ratings if read_rankings(args.ratings) is not None else read_judgements(args)
 
 
 def read_judgements(args: argparse.Namespace) -> Judgements:

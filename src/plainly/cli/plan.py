@@ -4,7 +4,8 @@ import argparse
 
 from plainly.cli import options
 from plainly.cli.options import number
-from plainly.cli.show import say
+from plainly.cli.show import say, say_written
+from plainly.core.files import write_whole
 from plainly.core.result import Result
 
 HELP = """\
@@ -12,6 +13,7 @@ How many sentences and raters tell systems apart? Estimated from existing rating
 
   plainly plan --budget 200
   plainly plan pilot.csv --budget 500 --dimension meaning
+  plainly plan pilot.csv -o study.toml
   plainly plan acl2018 --systems Identity,Moses,SBMT-SARI --difference 0.5
 """
 
@@ -27,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--target", type=number("--target", "float"), default=0.9, help="agreement with the whole pilot to reach (0.9)")
     add("--test", choices=("paired", "welch"), help="t-test (paired where items are, else Welch's)")
     add("--alpha", type=number("--alpha", "float"), default=0.01, help="significance level (0.01)")
+    add("-o", "--out", metavar="FILE", help="write the recommended study, for plainly studio create: study.toml")
     add("--plot", metavar="FILE", help="draw the curves: .html, .svg, .png, .pdf")
     options.add_sampling(parser, method=False)
     options.add_formats(parser, force=True)
@@ -35,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     from plainly.people.planning import plan
 
-    options.check_targets(args, args.plot)
+    options.check_targets(args, args.plot, args.out)
     result = plan(
         options.read_judgements(args),
         dimension=args.dimension,
@@ -48,6 +51,9 @@ def run(args: argparse.Namespace) -> Result:
         difference=args.difference,
         sampling=options.sampling(args),
     )
+    if args.out:
+        write_whole(args.out, result.study())
+        say_written(args.out)
     if args.plot:
         from plainly.reporting.curves import draw_plan
 

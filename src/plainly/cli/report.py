@@ -29,7 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--figures", metavar="DIR", help="plots as SVG, PDF, PNG; tables, methods paragraph and BibTeX")
     add("--title", default="", help="the title of the page")
     add = parser.add_argument_group("what to include").add_argument
-    add("--ratings", metavar="FILE", help="human ratings of these outputs: a table, or a public set's name")
+    add(
+        "--ratings",
+        metavar="FILE",
+        help="human ratings of these outputs: a study, an export, a table, or a public set's name",
+    )
     add("--labeller", default="rules", metavar="NAME", help="what labels operations (rules); none: no labels")
     kind = "who wrote the outputs: shows the agreement of learned scores with people on such outputs alone"
     add("--kind", choices=KINDS, help=kind)

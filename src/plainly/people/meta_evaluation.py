@@ -30,6 +30,7 @@ from plainly.people.correlations import (
     score_units,
     with_test_set,
 )
+from plainly.people.preferences import pair_judgements, read_rankings
 from plainly.people.rating_tables import RatingsLike, read_ratings, usual_dimension
 from plainly.people.ratings import Judgements, Ratings, Units
 from plainly.scoring.evaluate import resolve_metrics
@@ -133,13 +134,16 @@ def agreement(
     """Measure how far raters agree: every suitable coefficient, with bootstrap intervals over the rated items.
 
     ``ratings`` is a public set's name, a file, or ``Judgements``; ``dimensions`` default to all with several raters.
+    Rankings are compared pair by pair: whether the first system was better, the second, or neither.
     """
     check_sampling(sampling)
-    return _measure_agreement(read_ratings(ratings), dimensions, sampling)
+    if isinstance(ratings, (str, Path)) and (choices := read_rankings(ratings)) is not None:
+        ratings = pair_judgements(choices, name=Path(ratings).name)
+    return measure_agreement(read_ratings(ratings), dimensions, sampling)
 
 
-def _measure_agreement(judgements: Judgements, dimensions: str | Sequence[str], sampling: Sampling) -> RaterAgreement:
-    names = [dimensions] if isinstance(dimensions, str) else dimensions or _rated_by_several(judgements)
+def measure_agreement(judgements: Judgements, dimensions: str | Sequence[str], sampling: Sampling) -> RaterAgreement:
+    names = [dimensions] if isinstance(dimensions, str) else dimensions or rated_by_several(judgements)
     if not names:
         raise BadInput(f"{judgements.name} has means, not each rater's ratings: agreement cannot be measured.")
     return RaterAgreement(
@@ -147,7 +151,7 @@ def _measure_agreement(judgements: Judgements, dimensions: str | Sequence[str], 
     )
 
 
-def _rated_by_several(judgements: Judgements) -> tuple[str, ...]:
+def rated_by_several(judgements: Judgements) -> tuple[str, ...]:
     """Return the dimensions with several raters."""
     return tuple(name for name in judgements if len(judgements[name].raters) > 1)
 
@@ -411,12 +415,14 @@ def meta(
     specs: list[str | Metric] = list(chain.from_iterable(entries))
     correlations = None
     if specs or scores:
+        resolved = resolve_metrics(specs, EvalSet.of(items=0, language=judgements.language)) if scores is None else {}
+        if any("references" in metric.needs for metric in resolved.values()) and not judgements.references:
+            test_set = test_set or judgements.test_set or None
         texts = with_test_set(judgements, test_set, progress=progress) if test_set else judgements
         units = texts[main[0]].units()
         if scores is not None:
             by_references = [read_scores(units, scores, metrics=list(map(str, specs)))]
         else:
-            resolved = resolve_metrics(specs, EvalSet.of(items=0, language=texts.language))
             sets = _as_list(references)
             sets = list(texts.references) if "each" in sets else sets
             by_references = [
@@ -435,11 +441,11 @@ def meta(
             progress=progress,
         )
     is_unspecific = not (specs or scores or agreement or tradeoff)
-    by_raters = names or _rated_by_several(judgements)
+    by_raters = names or rated_by_several(judgements)
     to_relate = names or tuple(name for name in judgements if not name.endswith("_zscore"))
     agreements = relations = None
     if agreement or (is_unspecific and by_raters):
-        agreements = _measure_agreement(judgements, by_raters, sampling)
+        agreements = measure_agreement(judgements, by_raters, sampling)
     if tradeoff or (is_unspecific and len(to_relate) > 1):
         if len(to_relate) < 2:
             raise BadInput(f"A trade-off needs two dimensions; there is {', '.join(to_relate)}. Name two: dimensions=")

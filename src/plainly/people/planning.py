@@ -22,6 +22,8 @@ with the same raters, the sentences needed with new raters are computed too; the
 
 from __future__ import annotations
 
+import json
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -34,11 +36,12 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from plainly.core.errors import BadInput
-from plainly.core.formatting import interval, percent
+from plainly.core.formatting import interval, number, percent, span
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, check_sampling
+from plainly.people.rating_comparisons import Conclusions, conclude
 from plainly.people.rating_tables import RatingsLike, read_ratings, usual_dimension
-from plainly.people.ratings import Ratings
+from plainly.people.ratings import Ratings, Scale
 from plainly.stats.resample import Floats, middle_interval, ratio
 
 Test = Literal["paired", "welch"]
@@ -53,11 +56,6 @@ POWER = 0.8
 MOST = 100_000
 # Sizes at which power curves are computed, denser where they rise.
 CURVE_SIZES = (5, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
-CAPTIONS = {
-    "sentences": "More or fewer sentences, all raters",
-    "raters": "All sentences, more or fewer raters",
-    "budget": "The same number of ratings, spent in different ways",
-}
 
 
 @dataclass(frozen=True)
@@ -396,9 +394,9 @@ def sentences_needed(parts: Components, difference: float, *, raters: int = 1, a
     return 2 + bisect_left(range(2, MOST), True, key=enough)
 
 
-def find_detectable_difference(parts: Components, *, sentences: int, alpha: float = 0.01) -> float:
-    """Return the smallest true difference that a study with one rater a sentence finds with 80 % probability."""
-    power = partial(compute_power, parts, sentences=sentences, alpha=alpha)
+def find_detectable_difference(parts: Components, *, sentences: int, raters: int = 1, alpha: float = 0.01) -> float:
+    """Return the smallest true difference that a study with so many raters a sentence finds with 80 % probability."""
+    power = partial(compute_power, parts, sentences=sentences, raters=raters, alpha=alpha)
     low, high = 0.0, 1.0
     while power(high) < POWER:
         high *= 2
@@ -430,6 +428,9 @@ class StudyPlan(Result):
     needed_with_new_raters: dict[int, int | None]
     smallest: dict[int, float]
     curves: list[Record]
+    conclusions: Conclusions  # of ``plainly results`` from the pilot
+    scale: Scale | None = None
+    test_set: str = ""  # that the pilot's texts are from, if known
     remarks: tuple[Note, ...] = ()  # on the ratings
 
     @property
@@ -438,10 +439,31 @@ class StudyPlan(Result):
         return "ratings like the pilot's" if np.isnan(self.components.within) else DESIGNS[self.pilot.design]
 
     @property
-    def answer(self) -> str:
-        """The advice in a sentence: how to spend the budget."""
+    def best(self) -> Point | None:
+        """The way to spend the budget that agrees best with the pilot; None if there is nothing to agree with."""
         best = max(self.points["budget"], key=lambda point: (point.tau, point.sentences))
-        text = f"With {self.budget} ratings, use {best.sentences} sentences with {_raters(best)} each"
+        return (
+            best if self.conclusions.told_apart and best.tau >= 0.005 else None
+        )  # a tau that is shown as 0.00 is none
+
+    @property
+    def recommended(self) -> tuple[int, int] | None:
+        """Sentences and raters of each: the best use of the budget, or else the cheapest with enough power."""
+        if self.best is not None:
+            return self.best.sentences, self.best.raters
+        sizes = [(size * raters, raters, size) for raters, size in self.needed.items() if size]
+        if not sizes:
+            return None
+        _, raters, sentences = min(sizes)
+        return sentences, raters
+
+    @property
+    def answer(self) -> str:
+        """The advice in a sentence: how to spend the budget, or what would be needed."""
+        best = self.best
+        if best is None:
+            return self._answer_by_power()
+        text = f"With {self.budget} ratings, use {best.sentences} sentences with {_raters(best.raters)} each"
         others = [point for point in self.points["budget"] if point is not best]
         if not others:
             return f"{text}."
@@ -449,28 +471,71 @@ class StudyPlan(Result):
         other = max(others, key=lambda point: abs(point.raters - best.raters))
         return (
             f"{text} (agreement with the whole pilot, Kendall's tau, {best.tau:.2f}; with {other.sentences} sentences "
-            f"and {_raters(other)} it is {other.tau:.2f})."
+            f"and {_raters(other.raters)} it is {other.tau:.2f})."
         )
+
+    def _answer_by_power(self) -> str:
+        """Return what is needed, where the pilot has no conclusions that a study could share."""
+        what = f"a true difference of {self.difference:g} with 80 % power at p < {self.pilot.alpha:g} ({self.design})"
+        why = "the pilot tells no two systems apart"
+        if self.conclusions.told_apart:
+            why = f"the pilot decides too little to show how to spend {self.budget} ratings"
+        if self.recommended is None:
+            return f"No affordable study finds {what}; {why}."
+        sentences, raters = self.recommended
+        return f"Use {sentences} sentences with {_raters(raters)} each to find {what}; {why}."
 
     @property
     def advice(self) -> list[str]:
         lines = [self.answer]
-        aim = f"reach a tau of {self.target:g} with the pilot."
-        enough = [point for point in self.points["sentences"] if point.tau >= self.target]
-        if enough:
-            lines.append(f"{enough[0].sentences} sentences with about {enough[0].raters} raters each {aim}")
-        else:
-            lines.append(f"Even {self.points['sentences'][-1].sentences} sentences do not {aim}")
-        if 1 in self.needed:
-            need = self.needed[1]
-            lines.append(
-                f"To find a true difference of {self.difference:g} with 80 % power at p < {self.pilot.alpha:g}, "
-                + (f"rate {need} sentences a system with one rater each" if need else "no affordable size suffices")
-                + f" ({self.design})."
-            )
-        pairs = f"{int(np.sum(self.pilot.pattern != 0))} of {len(self.pilot.pattern)} pairs of systems"
-        lines.append(f"The pilot itself distinguishes {pairs} ({self.pilot.test} t-test).")
+        if self.best is not None:
+            aim = f"reach a tau of {self.target:g} with the pilot."
+            enough = [point for point in self.points["sentences"] if point.tau >= self.target]
+            if enough:
+                lines.append(f"{enough[0].sentences} sentences with {_raters(enough[0].raters)} each {aim}")
+            else:
+                lines.append(f"Even {self.points['sentences'][-1].sentences} sentences do not {aim}")
+            if 1 in self.needed:
+                need = self.needed[1]
+                lines.append(
+                    f"To find a true difference of {self.difference:g} with 80 % power at p < {self.pilot.alpha:g}, "
+                    + (f"rate {need} sentences a system with one rater each" if need else "no affordable size suffices")
+                    + f" ({self.design})."
+                )
+        pilot = self.conclusions
+        text = f"The pilot itself tells {pilot.told_apart} of {pilot.pairs} pairs of systems apart (plainly results"
+        if math.isfinite(pilot.detectable[0]):
+            raters = "" if pilot.raters < 2 else f" with its {pilot.raters} raters"
+            text += f":{raters} it could detect differences of about {span(*pilot.detectable)}"
+        lines.append(f"{text}).")
         return lines
+
+    def study(self) -> str:
+        """Return the file of the recommended study, for ``plainly studio create``."""
+        if self.recommended is None:
+            raise BadInput(f"There is no study to write. {self.answer}")
+        sentences, raters = self.recommended
+        low, high = self.scale or (1, 5)
+        data = {"systems": list(self.pilot.systems), "items": sentences}
+        scale = {
+            "name": self.dimension,
+            "question": f"How do you rate this text? ({self.dimension})",
+            "minimum": low,
+            "maximum": high,
+        }
+        sections: dict[str, Record] = {
+            "[project]": {"name": f"{self.dimension} study", "task": "rating"},
+            "[data]": {"test_set": self.test_set, **data} if self.test_set else data,
+            "[assignment]": {"overlap": raters},
+            "[[scales]]": scale,
+        }
+        # Strings, numbers and lists are written in the same way in JSON and TOML.
+        parts = [
+            "\n".join([title, *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in rows.items())])
+            for title, rows in sections.items()
+        ]
+        missing = "" if self.test_set else "# Add to [data]: test_set, or source and outputs.\n"
+        return f"# {self.answer}\n# All settings: docs/studio.md\n{missing}\n" + "\n\n".join(parts) + "\n"
 
     def records(self) -> list[Record]:
         return [{"resampled": name, **point.record()} for name, points in self.points.items() for point in points]
@@ -486,6 +551,8 @@ class StudyPlan(Result):
             "alpha": self.pilot.alpha,
             "seed": self.sampling.seed,
             "answer": self.answer,
+            "recommended": self.recommended and dict(zip(("sentences", "raters"), self.recommended, strict=True)),
+            "pilot": asdict(self.conclusions),
             "advice": self.advice,
             "pilot_pattern": [
                 {"first": first, "second": second, "decided": int(decided)}
@@ -504,21 +571,22 @@ class StudyPlan(Result):
         }
 
     def tables(self) -> list[Table]:
-        header = ("sentences", "raters", "ratings", "tau", "power", "wrong", "finds nothing")
-        tables = [
-            Table(header, tuple(map(Point.cells, points)), CAPTIONS[name], text_columns=frozenset())
-            for name, points in self.points.items()
-        ]
-        designs = {self.design: self.needed, DESIGNS["new"]: self.needed_with_new_raters}
-        for design, sizes in list(designs.items())[: 1 if np.isnan(self.components.within) else None]:
-            rows = tuple(
-                (str(raters), str(size) if size else "too many", str(size * raters) if size else "too many")
-                for raters, size in sizes.items()
-            )
-            caption = f"To find a true difference of {self.difference:g} with 80 % power: {design}"
-            needed = ("raters per sentence", "sentences needed", "ratings per system")
-            tables.append(Table(needed, rows, caption, text_columns=frozenset()))
-        return tables
+        """Return the ways to spend the budget, with what each would find; JSON has further sizes."""
+        header: tuple[str, ...]
+        header = ("sentences", "raters", "ratings", "tau", "power", "wrong", "finds nothing", "detectable", "needed")
+        sizes_only = self.best is None  # nothing to agree with
+        rows = []
+        for point in self.points["budget"]:
+            size = {"sentences": point.sentences, "raters": point.raters}
+            detectable = number(find_detectable_difference(self.components, **size, alpha=self.pilot.alpha))
+            cells = point.cells()[: 3 if sizes_only else None]
+            rows.append((*cells, detectable, str(self.needed[point.raters] or "too many")))
+        header = header[:3] + header[-2:] if sizes_only else header
+        about = (
+            f"{self.budget} ratings for each system. detectable: true difference found with 80 % power; needed: "
+            f"sentences that find {self.difference:g}. Both assume that many raters share the work."
+        )
+        return [Table(header, tuple(rows), self.answer, notes=(about,), text_columns=frozenset())]
 
     def notes(self) -> list[Note]:
         pilot = self.pilot
@@ -537,11 +605,12 @@ class StudyPlan(Result):
             design = f"All numbers are for a study like the pilot, with {self.design}"
             new = self.needed_with_new_raters.get(1) if pilot.design == "same" else None
             design += f"; a new rater for every rating needs {new} sentences with one rater each." if new else "."
-        return [*(Note(line, kind="claim") for line in self.advice), *self.remarks, Note(about), Note(design)]
+        claims = [Note(line, kind="claim") for line in self.advice[1:]]  # the first stands above the table
+        return [*claims, *self.remarks, Note(about), Note(design)]
 
 
-def _raters(point: Point) -> str:
-    return "one rater" if point.raters == 1 else f"{point.raters} raters"
+def _raters(count: int) -> str:
+    return "one rater" if count == 1 else f"{count} raters"
 
 
 def plan(
@@ -578,7 +647,6 @@ def plan(
         difference = (high - low) / 10
     check_difference(difference)
     pilot = Pilot.of(rated, test=test, alpha=alpha)
-    rng = np.random.default_rng(sampling.seed)
     most = max(1, round(pilot.raters))
     counts = tuple(raters) or tuple(count for count in (1, 2, 3, 5, 10, 15) if count <= max(most, 3))
     # A study larger than the pilot finds what the pilot could not, so that agreement with it falls.
@@ -586,7 +654,13 @@ def plan(
     sizes = tuple(sentences) or tuple(sorted(usual | {pilot.sentences}))
     if budget < 2 * min(counts):
         raise BadInput(f"{budget} ratings are too few for a test: at least two sentences are needed.")
-    draw = partial(resample_study, pilot, sampling=sampling, rng=rng)
+
+    @cache
+    def draw(size: int, count: int) -> Point:
+        """Draw each configuration once, so that it has one value wherever it is shown."""
+        rng = np.random.default_rng(sampling.seed)
+        return resample_study(pilot, sentences=size, raters=count, sampling=sampling, rng=rng)
+
     parts = estimate_components(pilot)
 
     def by_raters(parts: Components) -> dict[int, int | None]:
@@ -598,9 +672,9 @@ def plan(
         sampling,
         pilot,
         {
-            "sentences": [draw(sentences=size) for size in sizes],
-            "raters": [draw(raters=count) for count in counts],
-            "budget": [draw(sentences=budget // count, raters=count) for count in counts if budget // count >= 2],
+            "sentences": [draw(size, most) for size in sizes],
+            "raters": [draw(pilot.sentences, count) for count in counts],
+            "budget": [draw(budget // count, count) for count in counts if budget // count >= 2],
         },
         budget=budget,
         components=parts,
@@ -613,5 +687,8 @@ def plan(
             {**study, "power": compute_power(parts, difference, **study, alpha=alpha)}
             for study in ({"raters": count, "sentences": size} for count in counts for size in CURVE_SIZES)
         ],
+        conclusions=conclude(rated, level=sampling.level),
+        scale=rated.scale,
+        test_set=judgements.test_set,
         remarks=judgements.remarks,
     )

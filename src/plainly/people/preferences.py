@@ -1,5 +1,6 @@
 """Rankings of outputs, and the systems that people prefer: win rates, strengths and best–worst scores."""
 
+import dataclasses
 import json
 import pkgutil
 from collections import Counter
@@ -10,17 +11,31 @@ from pathlib import Path
 
 import numpy as np
 
-from plainly.core.errors import BadInput
+from plainly.core.errors import BadInput, UnknownName
+from plainly.core.evalset import EvalSet
 from plainly.core.formatting import number
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
 from plainly.io.files import suffixes
 from plainly.io.tables import table_format
+from plainly.people.rating_comparisons import (
+    Contrasts,
+    MeanRating,
+    RatingTable,
+    Reliability,
+    compare_table,
+    measure_reliability,
+)
 from plainly.people.rating_tables import READERS, is_studio_export, is_true, read_rating_table, without_excluded
-from plainly.stats.preferences import Meeting, Preference, best_worst, preferences
+from plainly.people.ratings import Judgements, Rating
+from plainly.scoring.comparisons import Comparisons, claims
+from plainly.scoring.scores import Scores, Signature
+from plainly.stats.preferences import Meeting, Preference, PreferenceModel, best_worst, fit_preferences
 from plainly.stats.resample import Estimate
 
 SCHEMA = "plainly.preferences/1"
+_DIMENSION = "preference"
+_FEW = 4  # with at most this many systems, every pair has a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +75,18 @@ def read_rankings(path: str | Path) -> tuple[Choice, ...] | None:
 
 @dataclass(frozen=True, repr=False)
 class Preferences(Result):
-    """Systems from the most to the least preferred; best–worst scores where rankings have a worst."""
+    """Systems from the most to the least preferred; best–worst scores where rankings have a worst.
+
+    ``comparisons`` has the tests of every pair, on strengths, with the claims of ``plainly.compare``.
+    """
 
     systems: tuple[Preference, ...]
     best_worst: dict[str, float]
     rankings: int
     raters: int
     undecided: int
+    comparisons: Comparisons
+    reliability: Reliability | None
 
     def records(self) -> list[Record]:
         return [
@@ -86,7 +106,14 @@ class Preferences(Result):
         rows = [{**row, **{name: asdict(getattr(system, name)) for name in ("win_rate", "strength")}}
                 for row, system in zip(self.records(), self.systems, strict=True)]  # fmt: skip
         counts = {"rankings": self.rankings, "raters": self.raters, "undecided": self.undecided}
-        return {"schema": SCHEMA, **counts, "systems": rows}
+        parts = self.comparisons.parts_json()
+        return {
+            "schema": SCHEMA,
+            **counts,
+            "systems": rows,
+            **{name: parts[name] for name in ("comparisons", "claims")},
+            "reliability": self.reliability and self.reliability.json(),
+        }
 
     def tables(self) -> list[Table]:
         head = ("system", "win rate", "strength", "wins", "losses", "ties")
@@ -95,21 +122,31 @@ class Preferences(Result):
             + ((number(self.best_worst[row.system], 2),) if self.best_worst else ())
             for row in self.systems
         ]
-        caption = f"{self.rankings} rankings by {self.raters} raters, with 95 % intervals over items"
-        return [Table(head + (("best–worst",) if self.best_worst else ()), tuple(rows), caption=caption)]
+        level = f"{self.comparisons.sampling.level:.0%}"
+        caption = f"{self.rankings} rankings by {self.raters} raters, with {level} intervals over items and raters"
+        tables = [Table(head + (("best–worst",) if self.best_worst else ()), tuple(rows), caption=caption)]
+        return tables + ([self.comparisons.pairs_table()] if len(rows) <= _FEW else [])
 
     def notes(self) -> list[Note]:
-        notes = [Note("Win rate: comparisons won, a tie counts half. Strength: the logarithm of Davidson's strength.")]
+        notes = [Note(claim, "claim") for claim in claims(self.comparisons)]
+        if self.reliability is not None:
+            notes.append(Note(self.reliability.sentence, "claim"))
+        notes.append(
+            Note(
+                "Win rate: comparisons won, a tie counts half. Strength: the logarithm of Davidson's strength, on "
+                "which tests and claims rest; 0.69 more doubles the odds of winning."
+            )
+        )
         if self.undecided:
             notes.append(Note(f"{self.undecided} rankings are not counted: the rater could not decide."))
         return notes
 
 
-def rank(choices: Sequence[Choice], *, sampling: Sampling = Sampling()) -> Preferences:
-    """Compute how often each system was preferred, and its strength."""
+def rank(choices: Sequence[Choice], *, baseline: str | None = None, sampling: Sampling = Sampling()) -> Preferences:
+    """Compute how often each system was preferred, its strength, and which differences may be claimed."""
     decided = [choice for choice in choices if choice.tie or choice.best or choice.worst]
-    comparisons = [pair for choice in decided for pair in list_comparisons(choice)]
-    if not comparisons:
+    meetings = [pair for choice in decided for pair in list_comparisons(choice)]
+    if not meetings:
         raise BadInput("There are no rankings yet.")
     scores: dict[str, float] = {}
     if any(choice.worst for choice in decided):
@@ -118,20 +155,71 @@ def rank(choices: Sequence[Choice], *, sampling: Sampling = Sampling()) -> Prefe
         counts = [np.array([count[system] for system in displays]) for count in (displays, best, worst)]
         scores = dict(zip(displays, best_worst(*counts).tolist(), strict=True))
     raters = len({choice.rater for choice in choices} - {""})
-    systems = tuple(preferences(comparisons, sampling=sampling))
-    return Preferences(systems, scores, len(decided), raters, len(choices) - len(decided))
+    model = fit_preferences(meetings)
+    reliability = None
+    if len({pair.rater for pair in meetings}) > 1:
+        ratings = pair_judgements(choices)[_DIMENSION]
+        reliability = dataclasses.replace(measure_reliability(ratings, sampling), of="choices")
+    return Preferences(
+        tuple(model.preferences(sampling.level)),
+        scores,
+        len(decided),
+        raters,
+        len(choices) - len(decided),
+        _compare(model, baseline, sampling),
+        reliability,
+    )
+
+
+def _compare(model: PreferenceModel, baseline: str | None, sampling: Sampling) -> Comparisons:
+    """Compare the strengths of all systems, or of each with the baseline."""
+    systems, items = model.systems, int(model.cell_items.max()) + 1
+    if baseline is not None and baseline not in systems:
+        raise UnknownName("baseline", baseline, systems, see="plainly results --help")
+    table: dict[str, dict[str, Scores]] = {}
+    strengths = {row.system: row.strength for row in model.preferences(sampling.level)}
+    for place, system in enumerate(systems):
+        cells = np.stack([model.cell_points[:, place], model.cell_meetings[:, place]], axis=1)
+        rows = np.zeros((items, 2))
+        np.add.at(rows, model.cell_items, cells)
+        # The rows are points and meetings; the score is the strength, which is not a sum over items.
+        scores = Scores.of_items(MeanRating(), system, rows, Signature(_DIMENSION, data=f"{items} items"))
+        scores = dataclasses.replace(scores, totals=np.array([strengths[system].value, 1.0]))
+        table[system] = {_DIMENSION: scores.with_estimates([strengths[system]])}
+    contrasts: Contrasts = {}
+    for b, s in combinations(range(len(systems)), 2):
+        if baseline is not None and baseline not in (systems[b], systems[s]):
+            continue
+        b, s = (s, b) if systems[s] == baseline else (b, s)
+        signs = np.eye(len(systems))[s] - np.eye(len(systems))[b]
+        contrasts[_DIMENSION, systems[s], systems[b]] = model.strength(signs)
+    return compare_table(RatingTable(EvalSet.of(items=items), table, sampling), contrasts, baseline, sampling)
+
+
+def pair_judgements(choices: Sequence[Choice], *, name: str = "rankings") -> Judgements:
+    """Return choices as ratings of pairs of systems: 1 if the first was better, −1 if the second was, 0 for a tie."""
+    ratings: dict[tuple[str, str, str], Rating] = {}
+    for choice in choices:
+        for pair in list_comparisons(choice) if choice.rater else ():
+            first, second = sorted((pair.first, pair.second))
+            value = 0.0 if pair.tie else 1.0 if pair.first == first else -1.0
+            pair_name = f"{first} – {second}"
+            ratings[pair_name, pair.item, pair.rater] = Rating(pair_name, pair.item, pair.rater, _DIMENSION, value)
+    if not ratings:
+        raise BadInput("There are no rankings yet.")
+    return Judgements.of(name, list(ratings.values()), scales={_DIMENSION: (-1.0, 1.0)})
 
 
 def list_comparisons(choice: Choice) -> Iterator[Meeting]:
     """Yield the comparisons in a choice: the best beats all others shown, all others beat the worst, or all tie."""
     if choice.tie:
-        yield from (Meeting(choice.item, *pair, tie=True) for pair in combinations(choice.shown, 2))
+        yield from (Meeting(choice.item, *pair, tie=True, rater=choice.rater) for pair in combinations(choice.shown, 2))
         return
     for system in choice.shown:
         if choice.best and system != choice.best:
-            yield Meeting(choice.item, choice.best, system)
+            yield Meeting(choice.item, choice.best, system, rater=choice.rater)
         if choice.worst and system not in (choice.worst, choice.best):
-            yield Meeting(choice.item, system, choice.worst)
+            yield Meeting(choice.item, system, choice.worst, rater=choice.rater)
 
 
 def _flat(name: str, estimate: Estimate) -> Record:

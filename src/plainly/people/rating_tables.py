@@ -26,8 +26,9 @@ from plainly.core.files import read_shipped
 from plainly.core.formatting import listed
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
+from plainly.core.settings import read_toml
 from plainly.io.files import label, read_bytes, suffixes
-from plainly.io.tables import SPREADSHEETS, Sheet, read_cells, read_table
+from plainly.io.tables import SPREADSHEETS, Sheet, parse_csv, read_cells, read_table
 from plainly.io.texts import sheet_of
 from plainly.people.ratings import Judgements, Rating, Ratings, Scale, evident_scale
 
@@ -81,15 +82,48 @@ def read_ratings(
         if columns or scale:
             raise BadInput(f"{label(ratings)} defines its own columns and scales. Leave columns and scale out.")
         judgements = pkgutil.resolve_name(f"{READERS[suffix]}:judgements")(ratings)
+        if suffix == ".toml" and Path(ratings).is_file():
+            judgements = replace(judgements, test_set=_named_set(read_toml(ratings)))
     elif not Path(ratings).exists():
         raise BadInput(f"There is no file {ratings}. Check the name; public sets: plainly data list")
     else:
         judgements = judgements_from(read_rating_table(ratings), name=Path(ratings).name, columns=columns, scale=scale)
+    if isinstance(ratings, (str, Path)):
+        judgements = replace(judgements, file=str(ratings))
     if systems:
         judgements = judgements.of_systems(systems)
     if z_scores:
         judgements = replace(judgements, ratings={name: judgements[name].standardise() for name in judgements})
     return judgements
+
+
+def with_excluded(judgements: Judgements) -> Judgements | None:
+    """Return the ratings of a study or its export with those of excluded raters; None if there are none."""
+    file = judgements.file
+    if (suffix := suffixes(file)[0]) in READERS:
+        text = pkgutil.resolve_name(f"{READERS[suffix]}:export")(file, "csv").decode("utf-8")
+        table = unescape_export(parse_csv(text, f"{file}.csv"))
+    elif suffix and Path(file).is_file():
+        table = read_rating_table(file)
+    else:
+        return None
+    if not is_studio_export(table) or not any(map(is_true, table.columns["excluded"])):
+        return None
+    table = replace(table, columns={**table.columns, "excluded": [False] * len(table)})
+    everyone = judgements_from(table, name=judgements.name).of_systems(judgements.systems)
+    ratings = {
+        name: rated if judgements[name].scale else rated.standardise()
+        for name, rated in everyone.ratings.items()
+        if name in judgements
+    }
+    return replace(everyone, ratings=ratings)
+
+
+def _named_set(settings: Mapping[str, Any]) -> str:
+    """Return the test set that a study's file names, or nothing."""
+    section = settings.get("data")
+    name = section.get("test_set") if isinstance(section, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def usual_dimension(judgements: Judgements) -> str:

@@ -89,6 +89,14 @@ class Ratings:
         rows = self.values[np.nonzero(self.counts)]
         return rows[:, ~np.isnan(rows).all(axis=0)]
 
+    def count_raters(self) -> int:
+        """Return how many raters gave a rating."""
+        return int((self.counts_by_rater > 0).sum())
+
+    @property
+    def counts_by_rater(self) -> Ints:
+        return np.asarray((~np.isnan(self.values)).sum(axis=(0, 1)))
+
     def units(self) -> Units:
         return Units(self.systems, self.items, *np.nonzero(self.counts))
 
@@ -147,6 +155,8 @@ class Judgements:
     types: Mapping[str, str] = field(default_factory=dict, repr=False)
     remarks: tuple[Note, ...] = field(default=(), repr=False)  # on cells and columns without ratings
     language: str = ""  # of the texts, if known
+    test_set: str = ""  # that the texts are from, if a study names one
+    file: str = ""  # that they were read from
 
     def __getitem__(self, dimension: str) -> Ratings:
         if dimension not in self.ratings:

@@ -18,8 +18,9 @@ from plainly.core.formatting import count_noun, listed, number, percent, short
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
 from plainly.core.sampling import Sampling
+from plainly.people.results import HumanResults
 from plainly.scoring.evaluate import evaluate
-from plainly.scoring.scores import ScoreTable
+from plainly.scoring.scores import Evaluation, ScoreTable
 from plainly.text import sentences
 from plainly.text.sentence_alignment import OUTCOMES, Alignment, PlacedSentence, align
 from plainly.typology.annotation import Pair
@@ -400,3 +401,58 @@ def _place_links(alignment: Alignment) -> list[PlacedLink]:
     spans = [(edges(alignment.source, link.source), edges(alignment.output, link.output)) for link in alignment.links]
     outcomes = [(OUTCOMES.index(link.happened), int(link.moved)) for link in alignment.links]
     return [(*span, *outcome) for span, outcome in zip(spans, outcomes, strict=True)]
+
+
+_MOST_ITEMS = 5  # behind a disagreement
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Two systems that a metric puts in the other order than people do, and the items in which it does so most."""
+
+    metric: str
+    dimension: str
+    better: str  # by people, who tell the two apart
+    other: str
+    difference: float
+    items: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return (
+            f"{self.metric} puts {short(self.other)} above {short(self.better)}, but people find {short(self.better)} "
+            f"better ({self.dimension}, by {self.difference:.2f} points)."
+        )
+
+
+def find_disagreements(evaluation: ScoreTable, human: HumanResults) -> tuple[Disagreement, ...]:
+    """Return the pairs of systems that people tell apart and a metric orders the other way, the clearest first."""
+    disagreements = []
+    for pair in human.comparisons.comparisons:
+        if pair.winner is None or not {pair.system, pair.baseline} <= set(evaluation):
+            continue
+        better, other = pair.winner, pair.baseline if pair.winner == pair.system else pair.system
+        for spec, metric in evaluation.metrics.items():
+            sign = {"higher": 1, "lower": -1, "neither": 0}[metric.better]
+            if sign * (float(evaluation[better][spec]) - float(evaluation[other][spec])) < 0:
+                items = _opposite_items(evaluation, human, spec, sign, pair.metric, better, other)
+                disagreements.append(
+                    Disagreement(spec, pair.metric, better, other, abs(pair.difference), items[:_MOST_ITEMS])
+                )
+    return tuple(sorted(disagreements, key=lambda each: -each.difference))
+
+
+def _opposite_items(
+    evaluation: ScoreTable, human: HumanResults, spec: str, sign: int, dimension: str, better: str, other: str
+) -> tuple[str, ...]:
+    """Return the items that people rate higher for the better system and the metric does not, the clearest first."""
+    if not isinstance(evaluation, Evaluation):
+        return ()
+    headline = evaluation.metrics[spec].outputs[0]
+    scores = sign * (evaluation[better][spec].segments[headline] - evaluation[other][spec].segments[headline])
+    by_metric = dict(zip(evaluation.evalset.ids, scores, strict=True))
+    ratings = human.judgements[dimension]
+    means = ratings.means[[ratings.systems.index(better), ratings.systems.index(other)]]
+    gaps = {item: gap for item, gap in zip(ratings.items, means[0] - means[1], strict=True) if gap > 0}
+    opposite = [item for item in gaps if by_metric.get(item, math.nan) < 0]
+    return tuple(sorted(opposite, key=lambda item: -gaps[item]))

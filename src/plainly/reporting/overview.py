@@ -25,6 +25,7 @@ from plainly.factcheck.facts import FactChecks, facts
 from plainly.people.correlations import MetricCorrelation, correlate_metrics, score_units, with_texts
 from plainly.people.preferences import Preferences
 from plainly.people.ratings import Judgements
+from plainly.people.results import HumanResults, results
 from plainly.reporting import findings
 from plainly.scoring import subsets
 from plainly.scoring.compare import compare
@@ -66,6 +67,8 @@ class Overview:
     tricks: findings.Tricks = field(default_factory=findings.Tricks)
     correlations: tuple[MetricCorrelation, ...] = ()  # of each metric with each dimension of the ratings
     ratings: str = ""  # the name of the ratings
+    human: HumanResults | None = None  # the result of the ratings
+    disagreements: tuple[findings.Disagreement, ...] = ()  # between metrics and people
     preferences: Preferences | None = None  # what people preferred, where they ranked
     left_out: tuple[str, ...] = ()  # parts that are impossible and items that systems lack, each with the reason
 
@@ -88,7 +91,7 @@ class Overview:
     @cached_property
     def summary(self) -> list[Sentence]:
         """The findings in sentences, the most important first."""
-        parts = (_scores, _disagreement, _tradeoff, _habits, _alarms)
+        parts = (_people, _scores, _disagreement, _tradeoff, _habits, _alarms)
         sentences = (sentence for part in parts for sentence in part(self))
         return [Sentence(sentence.text.replace(" %", "\u00a0%"), sentence.section) for sentence in sentences]
 
@@ -178,6 +181,10 @@ def overview(
         correlate = partial(_correlations, whole, ratings, progress)
         parts["cautions"] += tuple(remark for remark in ratings.remarks if remark.kind == "warning")
         parts |= {"ratings": ratings.name, "correlations": attempt("correlating with ratings", correlate) or ()}
+        conclude = partial(results, ratings, sampling=evaluation.sampling or Sampling())
+        human = attempt("the result of the ratings", conclude)
+        if isinstance(human, HumanResults):
+            parts |= {"human": human, "disagreements": findings.find_disagreements(whole, human)}
     return Overview(evaluation, left_out=tuple(left_out), **parts)
 
 
@@ -193,11 +200,20 @@ def _correlations(evaluation: ScoreTable, judgements: Judgements, progress: Prog
                 "Name the systems as in the ratings: outputs={'NAME': …}."
             )
         texts = with_texts(judgements.of_systems(systems), evalset, {name: outputs[name] for name in systems})
+    elif not judgements.references and set(judgements.items) <= set(evaluation.evalset.ids):
+        texts = with_texts(judgements, evaluation.evalset, {})  # a study has outputs, but no references
+    measurable = {
+        spec: evaluation.metrics[spec]
+        for spec in evaluation.measurable
+        if texts.references or "references" not in evaluation.metrics[spec].needs
+    }
+    if not measurable:
+        raise BadInput(f"The items of {judgements.name} have no references in this report.")
     units = next(iter(texts.ratings.values())).units()
     units = units[np.array([not isinstance(texts.outputs.get(pair), Absent) for pair in units.pairs], dtype=bool)]
     correlations = correlate_metrics(
         texts,
-        [score_units(texts, units, evaluation.measurable, progress=progress)],
+        [score_units(texts, units, measurable, progress=progress)],
         dimensions=texts.dimensions,
         statistics=("pearson",),
         units=("item",),
@@ -209,9 +225,9 @@ def _correlations(evaluation: ScoreTable, judgements: Judgements, progress: Prog
 
 
 def lead(summary: list[Sentence]) -> list[Sentence]:
-    """Select three sentences: the best system, whether metrics agree on it, and what to distrust; else others."""
+    """Select the best system by people and by metrics, whether metrics agree, and what to distrust; else others."""
     selection: list[Sentence] = []
-    for sections in (("scores",), ("tradeoff",), ("tricks", "warnings")):
+    for sections in (("people",), ("scores",), ("tradeoff",), ("tricks", "warnings")):
         selection += [sentence for sentence in summary if sentence.section in sections][:1]
     selection += [sentence for sentence in summary if sentence not in selection][: 3 - len(selection)]
     return [sentence for sentence in summary if sentence in selection]
@@ -226,6 +242,16 @@ def scope(overview: Overview) -> str:
         parts.append(f"{count_noun(high, 'reference')} each" if low == high else f"{low} to {high} references each")
     parts.append(count_noun(len(overview.specs), "metric"))
     return ", ".join(parts)
+
+
+def _people(overview: Overview) -> Iterator[Sentence]:
+    """Return what people found: the claims of the ratings, and where metrics disagree with them."""
+    if overview.human is None:
+        return
+    for claim in overview.human.claims:
+        yield Sentence(f"People, {claim}", "people")
+    for disagreement in overview.disagreements[:1]:
+        yield Sentence(disagreement.text, "people")
 
 
 def _scores(overview: Overview) -> Iterator[Sentence]:

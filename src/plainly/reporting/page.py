@@ -54,8 +54,9 @@ def page(
     links = {
         "summary": "Summary",
         **({"gate": "Gate"} if gate is not None else {}),
+        **{section["id"]: _SECTIONS[section["id"]][0] for section in sections if section["first"]},
         "scores": "Scores",
-        **{section["id"]: _SECTIONS[section["id"]][0] for section in sections},
+        **{section["id"]: _SECTIONS[section["id"]][0] for section in sections if not section["first"]},
         "items": "Items",
         "paper": "For a paper",
         **({"warnings": "Warnings"} if overview.cautions or overview.left_out else {}),
@@ -109,18 +110,26 @@ def _sections(overview: Overview, plots_by_section: Mapping[str, Any]) -> Iterat
     for key, (_, title, intro) in _SECTIONS.items():
         alarms = overview.alarms if key == "tricks" else ()
         plots = plots_by_section.get(key, [])
-        table = overview.facts.rates() if key == "facts" and overview.facts is not None else None
+        tables = [overview.facts.rates()] if key == "facts" and overview.facts is not None else []
+        sentences: list[str] = []
         if key == "preferences" and overview.preferences is not None:
-            (table,) = overview.preferences.tables()
-        if not plots and not alarms and table is None:
+            tables = overview.preferences.tables()
+            sentences = [note.message for note in overview.preferences.notes() if note.kind == "claim"]
+        if key == "people" and overview.human is not None:
+            tables = overview.human.tables()
+            sentences = [note.message for note in overview.human.notes() if note.kind == "claim"]
+        if not plots and not alarms and not tables:
             continue
         yield {
             "id": key,
+            "first": key in ("people", "preferences"),  # what people say comes before the metrics
             "title": title,
             "intro": _intro(overview, key) or intro,
             "plots": plots,
             "alarms": alarms,
-            "table": table,
+            "tables": tables,
+            "sentences": sentences,
+            "disagreements": overview.disagreements if key == "people" else (),
         }
 
 

@@ -20,10 +20,12 @@ from plainly.scoring.sanity import against_itself
 from plainly.scoring.scores import ScoreTable
 from plainly.scoring.subsets import describe_label
 from plainly.stats import paired
-from plainly.stats.preferences import Meeting, Preference, preferences
+from plainly.stats.preferences import Meeting, Preference, fit_preferences
 
 Test = Literal["paired-bootstrap", "approximate-randomisation"]
 TESTS: tuple[Test, ...] = get_args(Test)
+# The test of human ratings, whose raters are a sample too; only ``plainly.results`` uses it.
+RatingTest = Literal["items-and-raters"]
 # Claims, matrix and clusters rest on this test when both are run: its error rate is the nominal one for any metric.
 DECIDING: Test = "approximate-randomisation"
 # A matrix of more systems than this is too wide for a screen; the JSON always has it.
@@ -45,7 +47,7 @@ class Comparison:
     system: str
     baseline: str
     metric: str
-    test: Test
+    test: Test | RatingTest
     score: float
     baseline_score: float
     difference: float
@@ -98,7 +100,7 @@ class Comparisons(Result):
     evaluation: ScoreTable
     comparisons: tuple[Comparison, ...]
     baseline: str | None
-    tests: tuple[Test, ...]
+    tests: tuple[Test | RatingTest, ...]
     sampling: Sampling
     trials: int
     further: int | None = None  # total trials for pairs where ``trials`` are too few
@@ -109,7 +111,7 @@ class Comparisons(Result):
     remarks: tuple[Note, ...] = ()
 
     @property
-    def deciding(self) -> Test:
+    def deciding(self) -> Test | RatingTest:
         """The test that claims, matrix and clusters rest on."""
         return DECIDING if DECIDING in self.tests else self.tests[0]
 
@@ -183,7 +185,7 @@ class Comparisons(Result):
                     continue  # a selection of systems that were measured with others
                 meetings = list(_list_meetings(names, [table[:, metric.own_columns :] for table in rows]))
                 if meetings:
-                    strengths[spec] = preferences(meetings, sampling=self.sampling)
+                    strengths[spec] = fit_preferences(meetings).preferences(self.sampling.level)
         return strengths
 
     def records(self) -> list[Record]:
@@ -209,15 +211,16 @@ class Comparisons(Result):
             "family": "all comparisons of one metric in this run",
         }
         if self.by is None:
-            head |= self._json()
+            head |= self.parts_json()
         else:
             head["subsets"] = [
-                {"field": self.by, "label": label, "items": part.evaluation.n, **part._json()}
+                {"field": self.by, "label": label, "items": part.evaluation.n, **part.parts_json()}
                 for label, part in self.subsets
             ]
         return {**head, "warnings": warnings(self)}
 
-    def _json(self) -> Record:
+    def parts_json(self) -> Record:
+        """Return systems, comparisons, rankings and claims: what follows the head of the JSON."""
         return {
             "systems": self.evaluation.systems_json(),
             "comparisons": self.records(),
@@ -244,7 +247,7 @@ class Comparisons(Result):
                 for table in dataclasses.replace(part, as_sacrebleu=self.as_sacrebleu).tables()
             ]
         systems = len(self.evaluation)
-        tables = [self._pairs()] if self.baseline is not None or systems <= _FEW else []
+        tables = [self.pairs_table()] if self.baseline is not None or systems <= _FEW else []
         if self.baseline is None and systems > 2:
             ranked = self._matrix if systems <= _MATRIX else self._standings
             tables += [ranked(spec) for spec in self.evaluation.specs]
@@ -272,7 +275,7 @@ class Comparisons(Result):
         items = f"{count_noun(self.evaluation.n, 'item')}{f' of {name}' if name else ''}"
         return f"{items}. {'; '.join(draws)}; seed {self.sampling.seed}. Claims rest on {self.deciding}."
 
-    def _pairs(self) -> Table:
+    def pairs_table(self) -> Table:
         """Return a row for each comparison, with the p-values of the tests that were run."""
         rows = []
         for names, group in groupby(self.comparisons, attrgetter("metric", "system", "baseline")):
@@ -285,7 +288,11 @@ class Comparisons(Result):
             rows.append(
                 (*names, number(pair.score), difference, *p_values, corrected, effect, detectable, pair.verdict)
             )
-        columns = {"paired-bootstrap": "p bootstrap", "approximate-randomisation": "p random."}
+        columns = {
+            "paired-bootstrap": "p bootstrap",
+            "approximate-randomisation": "p random.",
+            "items-and-raters": "p",
+        }
         tests_run = (columns[test] for test in self.tests)
         names = ("metric", "system", "baseline")
         header = (*names, "score", "difference", *tests_run, "p Holm", "effect", "detectable", "")
@@ -349,8 +356,14 @@ def _strength_table(spec: str, systems: Sequence[Preference]) -> Table:
     return Table((spec, "strength", "wins", "ties", "losses"), rows, notes=(note,))
 
 
-def correct_p_values(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Correct p-values within each metric and test, so that adding a metric does not change other claims."""
+def correct_p_values(
+    comparisons: Sequence[Comparison], *, detectable: Callable[[Comparison, int], float] | None = None
+) -> list[Comparison]:
+    """Correct p-values within each metric and test, so that adding a metric does not change other claims.
+
+    ``detectable`` returns the smallest difference that a comparison among so many detects; by default that over units.
+    """
+    find_detectable = detectable or _detectable_over_units
     corrected = list(comparisons)
     for metric, test in dict.fromkeys((pair.metric, pair.test) for pair in comparisons):
         places = [place for place, pair in enumerate(comparisons) if (pair.metric, pair.test) == (metric, test)]
@@ -358,13 +371,15 @@ def correct_p_values(comparisons: Sequence[Comparison]) -> list[Comparison]:
         by_holm, by_bh = paired.holm(values), paired.benjamini_hochberg(values)
         for place, p_holm, p_bh in zip(places, by_holm, by_bh, strict=True):
             pair = comparisons[place]
-            detectable = paired.detectable_difference(
-                pair.standard_error, pair.units, level=pair.level, family=len(places)
-            )
-            if test == DECIDING and 2.0 ** (1 - pair.units) * len(places) > 1 - pair.level:
-                detectable = math.nan  # so few units can be swapped in so few ways that no p-value is small enough
-            corrected[place] = dataclasses.replace(pair, p_holm=p_holm, p_bh=p_bh, smallest_detectable=detectable)
+            smallest = find_detectable(pair, len(places))
+            corrected[place] = dataclasses.replace(pair, p_holm=p_holm, p_bh=p_bh, smallest_detectable=smallest)
     return corrected
+
+
+def _detectable_over_units(pair: Comparison, family: int) -> float:
+    if pair.test == DECIDING and 2.0 ** (1 - pair.units) * family > 1 - pair.level:
+        return math.nan  # so few units can be swapped in so few ways that no p-value is small enough
+    return paired.detectable_difference(pair.standard_error, pair.units, level=pair.level, family=family)
 
 
 def claims(result: Comparisons, *, family: Callable[[str], int] | None = None) -> list[str]:
@@ -400,7 +415,8 @@ def _claim_about_pair(pair: Comparison, *, family: int, unit: str) -> str:
     if not pair.significant:
         detectable = f"{pair.n} items show differences of about {pair.smallest_detectable:.2f} or more."
         if not math.isfinite(pair.smallest_detectable):
-            detectable = f"{count_noun(pair.units, unit.removesuffix('s'))} cannot show any difference at this level."
+            units = count_noun(pair.units, unit.partition(" ")[0].removesuffix("s"))
+            detectable = f"{units} cannot show any difference at this level."
         return (
             f"{pair.metric}: no difference may be claimed between {pair.system} and {pair.baseline} "
             f"({pair.difference:+.2f}; {numbers}). {detectable}"

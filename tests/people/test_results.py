@@ -1,0 +1,141 @@
+"""The result of a human evaluation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import plainly
+from plainly.cli import main
+from plainly.core.errors import UnknownName
+from plainly.people import Judgements, Rating
+from plainly.stats.crossed import contrast
+
+
+def _judgements(
+    shifts: Sequence[float] = (0.0, 0.0, 1.5), *, items: int = 30, raters: int = 5, seed: int = 1, **options: Any
+) -> Judgements:
+    rng = np.random.default_rng(seed)
+    item, strict = rng.normal(size=items), rng.normal(size=raters)
+    return Judgements.of(
+        "study",
+        [
+            Rating(
+                f"s{s}", str(i), f"r{r}", "simplicity",
+                float(np.clip(np.rint(50 + 10 * (shift + item[i] + strict[r] + rng.normal())), 0, 100)),
+            )
+            for s, shift in enumerate(shifts)
+            for i in range(items)
+            for r in range(raters)
+        ],
+        **options,
+    )  # fmt: skip
+
+
+def test_systems_come_in_order_with_intervals_over_items_and_raters() -> None:
+    judgements = _judgements()
+    result = plainly.results(judgements)
+    first, *others = result.records()
+    assert (first["system"], first["place"], first["beats"], first["beaten_by"]) == ("s2", 1, 2, 0)
+    assert [row["beats"] for row in others] == [0, 0]
+    values = judgements["simplicity"].values
+    assert (first["low"], first["high"]) == pytest.approx(contrast(values[[2]], np.ones(1)).bounds(0.95))
+    pair = result.comparisons.pair("simplicity", "s2", "s0")
+    assert (pair.low, pair.high) == pytest.approx(contrast(values[[2, 0]], np.array([1.0, -1.0])).bounds(0.95))
+    assert pair.difference == pytest.approx(values[2].mean() - values[0].mean())
+    assert 0 < pair.smallest_detectable < abs(pair.difference)
+
+
+def test_claims_are_those_of_compare() -> None:
+    (claim,) = plainly.results(_judgements()).claims
+    assert claim.startswith("simplicity: s2 scores best; 2 of 3 pairs can be told apart (5% level, Holm over 3")
+    (claim,) = plainly.results(_judgements((0.0, 1.5)), baseline="s0").claims
+    assert "s1 may be said to score better than s0" in claim
+    assert "on items and raters like these" in claim
+    (claim,) = plainly.results(_judgements((0.0, 0.0)), baseline="s0").claims
+    assert "no difference may be claimed between s1 and s0" in claim
+
+
+def test_raters_are_a_sample() -> None:
+    """A few raters with their own views of a system do not make a claim, however many items they rate."""
+    rng = np.random.default_rng(2)
+    views = rng.normal(size=(2, 1, 3))
+    values = 3 + views + 0.1 * rng.normal(size=(2, 300, 3))
+    rows = [
+        {"system": "AB"[s], "item": i, "rater": r, "simplicity": values[s, i, r]}
+        for s, i, r in np.ndindex(values.shape)
+    ]
+    (pair,) = plainly.results(rows).comparisons.comparisons
+    assert not pair.significant
+    means = [{**row, "rater": "mean"} for row in rows if row["rater"] == 0]
+    result = plainly.results(means)
+    assert result.comparisons.comparisons[0].significant
+    assert any("one rater" in note.message for note in result.notes())
+
+
+def test_one_figure_of_agreement_is_recommended() -> None:
+    judgements = _judgements()
+    result = plainly.results(judgements)
+    alpha = result.reliability["simplicity"]
+    every = plainly.agreement(judgements)["simplicity"].coefficients
+    assert alpha.estimate == every["Krippendorff's alpha, interval"]
+    assert "single ratings are" in alpha.sentence
+    assert result.agreement is None
+    assert plainly.results(judgements, agreement=True).agreement is not None
+
+
+def test_bounds_stay_on_the_scale() -> None:
+    values = [5.0] * 11 + [4.0]
+    rows = [{"item": i, "rater": r, "meaning": value} for i, value in enumerate(values) for r in "ab"]
+    result = plainly.results(rows)
+    (row,) = result.records()
+    assert row["mean"] < row["high"] <= 5
+    assert result.claims == []
+
+
+def test_means_and_several_dimensions() -> None:
+    rows = [
+        {"system": system, "item": str(item), "fluency": 3 + (item + place) % 3, "meaning": 2.5 + place}
+        for place, system in enumerate("AB")
+        for item in range(8)
+    ]
+    result = plainly.results(rows)
+    assert result.dimensions == ("fluency", "meaning")
+    assert result.reliability == {}
+    assert plainly.results(rows, dimensions="meaning").dimensions == ("meaning",)
+
+
+def test_wrong_names_are_refused() -> None:
+    with pytest.raises(UnknownName, match="s9"):
+        plainly.results(_judgements(), baseline="s9")
+    with pytest.raises(UnknownName, match="dimension"):
+        plainly.results(_judgements(), dimensions=["fluency"])
+
+
+def test_the_command_prints_the_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judgements = _judgements()
+    ratings = judgements["simplicity"]
+    lines = ["system,item,rater,dimension,rating"] + [
+        f"{ratings.systems[s]},{ratings.items[i]},{ratings.raters[r]},simplicity,{ratings.values[s, i, r]:g}"
+        for s, i, r in np.ndindex(ratings.values.shape)
+    ]
+    path = tmp_path / "ratings.csv"
+    path.write_text("\n".join(lines))
+    assert main(["results", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "1. s2" in printed
+    assert "s2 scores best" in printed
+    assert main(["results", str(path), "--baseline", "s0", "--json"]) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert payload["schema"] == "plainly.results/1"
+    assert {pair["test"] for pair in payload["comparisons"]} == {"items-and-raters"}
+    assert main(["results", str(path), "--all"]) == 0
+    assert "ICC" in capsys.readouterr().out
+    assert "ICC" not in printed
+    assert main(["agreement", str(path)]) == 0
+    assert "one rater against the others' mean" in capsys.readouterr().out
