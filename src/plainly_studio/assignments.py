@@ -383,7 +383,7 @@ def _is_open_in_plan() -> Any:
 
 
 def _find_place(connection: Connection) -> int | None:
-    """Return the first place of the plan in which something is open and nobody is at work; None if there is none."""
+    """Return the first place of the plan in which something is open and no one is at work; None if there is none."""
     is_at_work = rater.c.place_until.is_not(None) & (rater.c.state == "active") & rater.c.excluded_at.is_(None)
     holders = select(rater.c.place).where(rater.c.place.is_not(None), is_at_work)
     free = select(func.min(plan.c.place)).where(plan.c.place.not_in(holders), _is_open_in_plan())
