@@ -31,6 +31,10 @@ SAME = {
     "en": [
         ("Season cards are not valid at night.", "At night you need another ticket. Your card does not count then."),
         ("Swimming is prohibited in the reservoir.", "Do not swim in the lake."),
+        (
+            "Guests who reacted to any of the ingredients listed on the card must not eat the soup.",
+            "Some guests reacted to any of the ingredients listed on the card. They must not eat the soup.",
+        ),
         ("Coats must be left at the desk.", "Leave your coat at the desk."),
         ("The new bridge is longer than the old one.", "The old bridge is not as long as the new one."),
         ("The chef sold the van to Weber.", "Weber bought the van from the chef."),

@@ -199,18 +199,24 @@ def test_facts_are_marked_in_both_texts_and_can_be_filtered(open_page: Any, demo
     ]
     assert page.locator("#count").inner_text().startswith(f"{len(wrong)} of ")
     page.locator("[name=view][value=facts]").check()
-    findings = [
-        finding
+    by_system = [
+        [
+            finding
+            for finding in checks.by_system[system][wrong[0]].findings
+            if finding.sure >= checks.least and finding.effect != "harmless"
+        ]
         for system in demo.overview.systems
-        for finding in checks.by_system[system][wrong[0]].findings
-        if finding.sure >= checks.least and finding.effect != "harmless"
     ]
+    findings = [finding for own in by_system for finding in own]
     messages = page.locator("#detail .findings li").all_inner_texts()
     assert len(messages) == len(findings) > 0
     assert findings[0].message in messages[0]
-    words = page.locator("#detail > .text-block:not(.source) .prose .op").all_inner_texts()
-    finding_in_output = next(finding for finding in findings if finding.output_words)
-    assert any(word.startswith(finding_in_output.output_words.split(" … ")[0]) for word in words)
+    # In the source, the marks are those of the chosen system, which is the first.
+    in_source, in_outputs = (finding.source_words for finding in by_system[0]), (each.output_words for each in findings)
+    for block, all_words in ((".source", in_source), (":not(.source)", in_outputs)):
+        marks = page.locator(f"#detail > .text-block{block} .prose .op").all_inner_texts()
+        starts = {words.split(" … ")[0] for words in all_words if words}
+        assert all(any(mark.startswith(start) for mark in marks) for start in starts)
 
 
 def test_the_theme_can_be_chosen(open_page: Any, demo_page: Path) -> None:

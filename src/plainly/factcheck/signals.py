@@ -412,6 +412,8 @@ def check_signals(pair: MatchedPair) -> Iterator[FactFinding]:
         )
         merged = _merge(sides[0]), _merge(sides[1])
         manner = _ALONE if len(zone.near_source) == 1 else ""
+        denials = [sum(len(values.get(name, ())) for name in _DENIALS) for values in near]
+        is_denied_alike = denials[0] == denials[1] > 0
         for rule in rules():
             yield from _apply(pair, rule, sides, merged, near, manner)
         for here in sides[0]:
@@ -427,6 +429,8 @@ def check_signals(pair: MatchedPair) -> Iterator[FactFinding]:
             if _count_common(best, here) > count:
                 continue
             for rule in rules():
+                if rule.kind == "polarity" and is_denied_alike:  # in another clause, or by another word
+                    continue
                 if (rule.source and rule.output) or count > 1:
                     values = here.signals, there.signals
                     is_one_sided = not (rule.source and rule.output)
