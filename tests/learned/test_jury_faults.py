@@ -166,8 +166,8 @@ def test_a_killed_run_continues_where_it_was(server: JudgeServer, tmp_path: Path
 
 
 @pytest.mark.long
-def test_two_thousand_calls_are_fast(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In processor time, because the machine may be busy; the server, in a process of its own, waits 50 ms a call."""
+def test_two_thousand_calls_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server, in a process of its own, waits 50 ms a call; one after the other they would take 100 seconds."""
     monkeypatch.setenv("PLAINLY_CACHE", str(tmp_path / "cache"))
     program = [sys.executable, str(ROOT / "tests" / "judge_server.py"), "--delay", "0.05"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as server:
@@ -175,9 +175,10 @@ def test_two_thousand_calls_are_fast(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert server.stdout is not None
             judges = write_judges(tmp_path / "judges.toml", int(server.stdout.readline()), concurrency=32)
             evalset, metric = EvalSet.of(TEXTS[:2000]), registry.metric("judge")
-            start = time.process_time()
+            start = time.monotonic()
             with call_options(judges=judges):
-                metric.measure(evalset, TEXTS[:2000])
-            assert time.process_time() - start < 6
+                rows = metric.measure(evalset, TEXTS[:2000])
+            assert not np.isnan(metric.score(rows)).any()
+            assert time.monotonic() - start < 50
         finally:
             server.kill()

@@ -29,16 +29,6 @@ def acknowledge_before_commit() -> None:
     store.Writer._settle = settle  # type: ignore[method-assign,assignment]
 
 
-def no_idempotency_key() -> None:
-    """Every request is a new one."""
-    original = assignments.submit
-
-    def submit(*args: Any, key: str, **more: Any) -> Any:
-        return original(*args, key=uuid.uuid4().hex, **more)
-
-    assignments.submit = submit
-
-
 def no_key_and_no_revision() -> None:
     """Every request is a new one, and the newest wins."""
     original = assignments.submit
@@ -52,7 +42,5 @@ def no_key_and_no_revision() -> None:
 
 
 if __name__ == "__main__":
-    {one.__name__: one for one in (acknowledge_before_commit, no_idempotency_key, no_key_and_no_revision)}[
-        sys.argv[1]
-    ]()
+    {one.__name__: one for one in (acknowledge_before_commit, no_key_and_no_revision)}[sys.argv[1]]()
     sys.exit(main(["studio", *sys.argv[2:]]))

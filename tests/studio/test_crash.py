@@ -53,7 +53,6 @@ def test_no_saved_answer_is_lost_doubled_or_refused(make: Make, serve: Any, data
     ("fault", "seen"),
     [
         ("acknowledge_before_commit", "acknowledged but lost"),
-        ("no_idempotency_key", "refused without cause"),
         ("no_key_and_no_revision", "stored twice"),
     ],
 )

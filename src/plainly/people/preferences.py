@@ -58,7 +58,7 @@ def read_rankings(path: str | Path) -> tuple[Choice, ...] | None:
     if (suffix := suffixes(path)[0]) in READERS:
         choices: tuple[Choice, ...] | None = pkgutil.resolve_name(f"{READERS[suffix]}:rankings")(path)
         return choices
-    if not Path(path).is_file() or table_format(path) is None:
+    if table_format(path) is None or not Path(path).is_file():
         return None
     table = without_excluded(read_rating_table(path))
     if not is_studio_export(table) or "shown" not in table.columns:
