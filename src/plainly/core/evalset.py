@@ -153,6 +153,11 @@ class EvalSet:
         texts = check_values("sources", sources, "texts")
         if columns is not None and not isinstance(columns, Mapping):
             raise BadInput(f"columns= must be a mapping from names to values, not {type(columns).__name__}.")
+        for column, values in (columns or {}).items():
+            if isinstance(values, str) or not isinstance(values, Iterable):
+                raise BadInput(
+                    f"columns[{column!r}] must hold a value per item, and is of type {type(values).__name__}."
+                )
         return cls(
             ids=tuple(map(str, range(1, len(texts) + 1)) if ids is None else check_values("ids", ids, "names")),
             sources=tuple(texts),
