@@ -379,7 +379,7 @@ def disagreements(
 ) -> list[Record]:
     """Return the items on which raters differ, the widest spread first, and those that are settled.
 
-    The filters name a scale on which they differ, a rater who has answered, and a part of the texts.
+    The filters are a scale on which raters differ, one of the raters of the item, and words of its texts.
     """
     by_item: dict[int, list[StudyAnswer]] = defaultdict(list)
     for answer in ledger.answers():

@@ -1,7 +1,7 @@
 """Exclusion rules: whose answers do not count in the analysis, as the study's file said before the first answer.
 
-The rules are applied to all answers whenever figures are computed, so the result is the same for everyone who has the
-data. They say nothing about pay.
+The rules are applied to all answers whenever figures are computed, so that the same data always give the same result.
+They do not affect pay.
 """
 
 import json

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import structs
 
 from plainly.core import registry
-from plainly.core.errors import BadInput, UnknownName, did_you_mean
+from plainly.core.errors import BadInput, UnknownName, check_text, did_you_mean
 from plainly.core.formatting import listed
 from plainly.core.settings import Number, Settings, convert_settings, read_toml
 from plainly.factcheck.reading import Outcome
@@ -271,9 +271,10 @@ def resolve_rules(rules: "str | Path | Rules | None", preset: str | None) -> Rul
         return rules
     if rules is not None:
         return convert_rules(read_toml(rules), where=str(rules))
-    if preset is not None and not isinstance(preset, str):
-        raise BadInput(f"preset= is a name, not {type(preset).__name__}. There are: {', '.join(PRESETS)}")
-    return load_preset(preset) if preset is not None else Rules()
+    if preset is None:
+        return Rules()
+    check_text("preset", preset)
+    return load_preset(preset)
 
 
 @cache

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from plainly.core.errors import BadInput, UnknownName
+from plainly.core.errors import UnknownName, check_text
 from plainly.core.formatting import count_noun, interval, listed
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
@@ -179,8 +179,8 @@ def results(
     people ranked outputs, or its export, gives preferences: win rates, and strengths by the model of Bradley and Terry.
     """
     check_sampling(sampling)
-    if baseline is not None and not isinstance(baseline, str):
-        raise BadInput(f"baseline= is the name of a system, not {type(baseline).__name__}.")
+    if baseline is not None:
+        check_text("baseline", baseline)
     if isinstance(ratings, (str, Path)) and (choices := read_rankings(ratings)) is not None:
         return rank(choices, baseline=baseline, sampling=sampling)
     judgements = read_ratings(ratings, progress=progress)

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from plainly.core.errors import BadInput, UnknownName, check_choice, check_count
+from plainly.core.errors import BadInput, UnknownName, check_choice, check_count, check_text
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Metrics
 from plainly.core.progress import Progress, no_progress
@@ -100,8 +100,8 @@ def compare(
     evaluation = on_shared_items(evaluation)
     if evaluation.n < 2:
         raise BadInput("A comparison needs at least two items.")
-    if baseline is not None and not isinstance(baseline, str):
-        raise BadInput(f"baseline= is the name of a system, not {type(baseline).__name__}.")
+    if baseline is not None:
+        check_text("baseline", baseline)
     if baseline is not None and baseline not in evaluation.systems:
         raise UnknownName("baseline", baseline, evaluation.systems, see="plainly compare --help")
     if not evaluation.units:

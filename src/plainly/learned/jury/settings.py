@@ -114,8 +114,8 @@ def read_judges(path: Path | None) -> dict[str, JudgeSettings]:
     """Read the judges by name, from a path or from the user's configuration folder."""
     if path is None and not default_path().is_file():
         raise DataUnavailable(
-            f"No judges are described: there is no file {default_path()}. Write it, or name another one (judges=). See "
-            "docs/jury.md for what it contains."
+            f"There is no file {default_path()}, which describes the judges. Create it or pass another one (judges=). "
+            "docs/jury.md shows what it contains."
         )
     return {judge.name: judge for judge in read_settings(path or default_path(), JudgesFile).judge}
 
