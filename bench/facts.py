@@ -3,10 +3,10 @@
 Run: python bench/facts.py letters [--held-out] [--write]
      python bench/facts.py planted|references|people|speed [--spec 'facts(…)']   (public files, see docs/data.md)
 
-Letters: precision by kind of the findings that are certain in bench/letters.jsonl, whose sound pairs are also taken
-with one digit changed, and the pairs that are blocked or sent to review, by group. Rules are developed on the tuning
-half. ``--held-out`` prints the other half, of which no pair was read during development, and bench/values.jsonl, whose
-authors did not know the rules; ``--write`` writes the table to factcheck/precision.toml, from which follows what
+Letters: precision by kind of the findings that are certain in the letters, whose sound pairs are also taken with one
+digit changed, and the pairs that are blocked or sent to review, by group. Rules are developed on the tuning parts of
+bench/letters.jsonl and bench/letters-2.jsonl and on bench/values.jsonl. ``--held-out`` prints the other parts, of which
+no pair was read during development; ``--write`` writes the table to factcheck/precision.toml, from which follows what
 blocks, and to docs/facts.md.
 
 Planted: the audit's negate, swap-numbers, swap-names, hallucinate and drop-split on ASSET's references, where an attack
@@ -46,7 +46,7 @@ VALUE_GROUPS = ("amount", "period", "date", "contact")
 NEAR = 40  # characters between a finding and the words in question: "at least" belongs to "50 cm"
 PRECISION = Path(reading.__file__).with_name("precision.toml")
 PAGE = Path(__file__).parent.parent / "docs" / "facts.md"
-MORE = Path(__file__).with_name("values.jsonl")  # by authors who did not know the rules; for measuring
+MORE = Path(__file__).with_name("values.jsonl")
 KINDS = {
     "negate": {"polarity", "modality"},
     "swap-numbers": VALUES,
@@ -56,51 +56,79 @@ KINDS = {
 _PEOPLE = "AshOlogn/Evaluating-Factuality-in-Text-Simplification"
 
 
-def letters(half: str, *, write: bool = False) -> None:
+def letters(*, held_out: bool = False, write: bool = False) -> None:
     """Precision by kind, and the pairs blocked or sent to review, by group and language."""
-    pairs = [pair for pair in benchmark.read_pairs() if benchmark.half(pair["source"]) == half]
-    more = benchmark.read_pairs(MORE) if half == "held out" else []
-    sound = [pair for pair in (*pairs, *more) if not pair["wrong"] and re.search(r"\d", pair["output"])]
-    measured = [*pairs, *more, *map(_change_digit, sound)]
+    names = ("held out", "held out 2") if held_out else ("tuning", "tuning 2")
+    parts = {f"letters{'-2' if name.endswith('2') else ''}": benchmark.read_part(name) for name in names}
+    if not held_out:
+        parts["values"] = benchmark.read_pairs(MORE)
+    pairs = [pair for part in parts.values() for pair in part]
+    sound = [pair for pair in pairs if not pair["wrong"] and re.search(r"\d", pair["output"])]
+    measured = [*pairs, *map(_change_digit, sound)]
     checked = RULES.check([pair["source"] for pair in measured], [pair["output"] for pair in measured])
-    counts: Counter[str] = Counter()
-    right: Counter[str] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
+    right: Counter[tuple[str, str]] = Counter()
+    false: set[tuple[str, str, str]] = set()  # a false finding counts once, not again where a digit was changed
     for pair, check in zip(measured, checked, strict=True):
-        certain = [finding for finding in check.findings if finding.harms and finding.sure >= reading.CERTAIN]
-        counts.update(finding.kind for finding in certain if finding.kind in VALUES)
-        right.update(finding.kind for finding in certain if finding.kind in VALUES and _is_right(pair, finding))
-    rows = {kind: (counts[kind], right[kind], *_wilson(right[kind], counts[kind])) for kind in sorted(counts)}
-    print(f"{half} half: findings that are certain")
-    for kind, (n, good, low, high) in rows.items():
-        print(f"  {kind:10} {good:3} of {n:3} right, {good / n:.0%} [{low:.0%}, {high:.0%}]")
+        for finding in check.findings:
+            if finding.kind in VALUES and finding.harms and finding.sure >= reading.CERTAIN:
+                is_right = pair["wrong"] and _is_right(pair, finding)
+                key = pair["id"], finding.source_words, finding.output_words
+                if is_right or key not in false:
+                    counts[pair["language"], finding.kind] += 1
+                    right[pair["language"], finding.kind] += is_right
+                if not is_right:
+                    false.add(key)
+    rows = {key: (counts[key], right[key], *_wilson(right[key], counts[key])) for key in sorted(counts)}
+    print(f"{', '.join(names)}: findings that are certain")
+    for (language, kind), (n, good, low, high) in rows.items():
+        print(f"  {language} {kind:10} {good:3} of {n:3} right, {good / n:.0%} [{low:.0%}, {high:.0%}]")
+    blocking = {key for key, (n, good, *_) in rows.items() if good >= reading.PRECISE * n}
     if write:
-        comment = "# Certain findings by kind in pairs that no rule was developed on; written by bench/facts.py.\n"
-        lines = [
-            f"{kind} = {{ n = {n}, right = {good}, low = {low:.3f}, high = {high:.3f} }}\n"
-            for kind, (n, good, low, high) in rows.items()
+        lines = ["# Certain findings by kind in pairs that no rule was developed on; written by bench/facts.py."]
+        for code in benchmark.LANGUAGES:
+            lines += ["", f"[{code}]"]
+            for (language, kind), (n, good, low, high) in rows.items():
+                if language == code:
+                    lines.append(f"{kind} = {{ n = {n}, right = {good}, low = {low:.3f}, high = {high:.3f} }}")
+        PRECISION.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        table = [
+            "| kind | " + " | ".join(f"{name} | | " for name in ("English", "German")) + "|",
+            "|---|--:|---|---|--:|---|---|",
         ]
-        PRECISION.write_text(comment + "".join(lines), encoding="utf-8")
-        precision = ["| kind | findings | right | precision | 95 % interval | |", "|---|--:|--:|--:|---|---|"]
-        for kind, (n, good, low, high) in rows.items():
-            blocks = "blocks" if good >= reading.PRECISE * n else "review"
-            precision.append(f"| `{kind}` | {n} | {good} | {good / n:.0%} | {low:.0%} to {high:.0%} | {blocks} |")
-        _replace_part("precision", "\n".join(precision))
-    blocking = {kind for kind, (n, good, *_) in rows.items() if good >= reading.PRECISE * n}
-    tables = {"letters": _outcome_table(pairs, checked, blocking)}
-    if more:
-        tables["values"] = _outcome_table(more, checked[len(pairs) :], blocking)
-    for name, table in tables.items():
+        for kind in sorted({kind for _, kind in rows}):
+            cells = [_precision_cells(rows.get((code, kind)), (code, kind) in blocking) for code in benchmark.LANGUAGES]
+            table.append(f"| `{kind}` | {' | '.join(cells)} |")
+        _replace_part("precision", "\n".join(table))
+    start = 0
+    for name, part in parts.items():
+        table = _outcome_table(part, checked[start : start + len(part)], blocking)
+        start += len(part)
         print(f"{name}\n{table}")
         if write:
             _replace_part(name, table)
 
 
-def _outcome_table(pairs: Sequence[benchmark.Pair], checked: Sequence[PairCheck], blocking: Collection[str]) -> str:
+def _precision_cells(row: tuple[int, int, float, float] | None, is_blocking: bool) -> str:
+    """Return how many findings are right, the interval, and what follows."""
+    if row is None:
+        return "| | "
+    n, right, low, high = row
+    return f"{right} of {n} | {low:.0%} to {high:.0%} | {'blocks' if is_blocking else 'review'}"
+
+
+def _outcome_table(
+    pairs: Sequence[benchmark.Pair], checked: Sequence[PairCheck], blocking: Collection[tuple[str, str]]
+) -> str:
     """Return a table of the pairs that are blocked or sent to review, by group, language and truth."""
     outcomes: Counter[tuple[str, str, bool, str]] = Counter()
-    for pair, check in zip(pairs, checked, strict=False):  # More pairs may have been checked.
+    for pair, check in zip(pairs, checked, strict=True):
         cell = pair["language"], pair["group"], pair["wrong"]
-        certain = {finding.kind for finding in check.findings if finding.harms and finding.sure >= reading.CERTAIN}
+        certain = {
+            (pair["language"], finding.kind)
+            for finding in check.findings
+            if finding.harms and finding.sure >= reading.CERTAIN
+        }
         is_blocked = not certain.isdisjoint(blocking)
         outcomes[*cell, "blocked"] += is_blocked
         outcomes[*cell, "review"] += not is_blocked and any(finding.outcome != "pass" for finding in check.findings)
@@ -125,7 +153,9 @@ def _outcome_table(pairs: Sequence[benchmark.Pair], checked: Sequence[PairCheck]
 def _replace_part(name: str, text: str) -> None:
     """Replace a part of docs/facts.md that stands between two comments."""
     page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(f"<!-- {name} -->\n")
+    before, mark, rest = page.partition(f"<!-- {name} -->\n")
+    if not mark:
+        raise SystemExit(f"docs/facts.md has no part {name!r}")
     _, _, after = rest.partition(f"<!-- end of {name} -->")
     PAGE.write_text(f"{before}<!-- {name} -->\n{text}\n<!-- end of {name} -->{after}", encoding="utf-8")
 
@@ -295,15 +325,15 @@ def speed(specs: Sequence[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("letters", "planted", "references", "people", "speed"))
-    parser.add_argument("--held-out", action="store_true", help="letters: the half that no rule was developed on")
-    parser.add_argument("--write", action="store_true", help="letters: write the table of the held-out half")
+    parser.add_argument("--held-out", action="store_true", help="letters: the parts that no rule was developed on")
+    parser.add_argument("--write", action="store_true", help="letters: write the tables of the held-out parts")
     parser.add_argument("--spec", action="append", help="metrics to measure (facts)")
     args = parser.parse_args()
     specs = args.spec or ["facts"]
     if args.write and not args.held_out:
         parser.error("--write needs --held-out: what blocks follows from pairs that no rule was developed on")
     actions: dict[str, Callable[[], None]] = {
-        "letters": lambda: letters("held out" if args.held_out else "tuning", write=args.write),
+        "letters": lambda: letters(held_out=args.held_out, write=args.write),
         "planted": planted,
         "references": references,
         "people": lambda: people(specs),

@@ -1,11 +1,13 @@
 """How often the gate blocks what it should, and what it should not: the tables of docs/gate.md.
 
-    python bench/gate.py letters [--half "held out"] [--preset plain] [--write]
+    python bench/gate.py letters [--part "held out"] [--preset plain] [--write]
+    python bench/gate.py letters-2 [--preset plain] [--write]
     python bench/gate.py attacks [--references 3] [--preset plain] [--write]
     python bench/gate.py baseline [--runs 2000] [--write]
     python bench/gate.py speed [--write]
 
-``letters``: pairs of letters.jsonl, by language and group; only counts are printed. ``attacks``: every attack of the
+``letters`` and ``letters-2``: the held-out pairs of letters.jsonl and of letters-2.jsonl, by language and group; only
+counts are printed. ``attacks``: every attack of the
 audit on references that people wrote for ASSET's test set, the share of the attacked outputs that is blocked or to be
 reviewed, and whether a run with 5 % of them is stopped; beside them the untouched references. ``baseline``: the error
 rate of the rule on a baseline, by simulation. ``speed``: how long ``check`` takes, warm and without the score cache,
@@ -26,8 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from letters import GROUPS, HALVES, LANGUAGES, read_pairs
-from letters import half as half_of
+from letters import GROUPS, LANGUAGES, PARTS, read_part
 
 import plainly
 from plainly.auditing.attacks import ATTACKS, SystemOutputs
@@ -49,14 +50,13 @@ HARMLESS = ("oracle", "commoner-synonyms", "double-spaces", "lowercase")
 Row = tuple[str, ...]
 
 
-def letters(preset: str, half: str) -> list[Row]:
+def letters(preset: str, part: str) -> list[Row]:
     """A row for each language and group: how many wrong and sound texts are blocked, to be reviewed, and pass."""
     counts: Counter[tuple[str, str, bool, str]] = Counter()
-    for pair in read_pairs():
-        if half_of(pair["source"]) == half:
-            outcome = plainly.check(pair["output"], source=pair["source"], preset=preset).outcome
-            for group in (pair["group"], "values" if pair["group"] in VALUES else "statements", "all"):
-                counts[pair["language"], group, pair["wrong"], outcome] += 1
+    for pair in read_part(part):
+        outcome = plainly.check(pair["output"], source=pair["source"], preset=preset).outcome
+        for group in (pair["group"], "values" if pair["group"] in VALUES else "statements", "all"):
+            counts[pair["language"], group, pair["wrong"], outcome] += 1
     rows = []
     for language in LANGUAGES:
         for group in (*GROUPS, "values", "statements", "all"):
@@ -163,7 +163,7 @@ def speed(preset: str) -> list[Row]:
     """``check`` on sentences of ASSET and on letters of about 150 words, warm; the first call; memory."""
     evalset = plainly.load("asset/test")
     sentences = [(source, texts[0]) for source, texts in zip(evalset.sources, evalset.references, strict=True)]
-    pairs = [pair for pair in read_pairs() if half_of(pair["source"]) == "tuning" and pair["letter"]]
+    pairs = [pair for pair in read_part("tuning") if pair["letter"]]
     rows: list[Row] = []
     samples = {
         "a sentence": sentences[:100],
@@ -196,6 +196,7 @@ def markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 HEADERS: dict[str, Row] = {
     "letters": ("language", "group", "wrong", "blocked", "review", "pass", "sound", "blocked", "review", "pass"),
+    "letters-2": ("language", "group", "wrong", "blocked", "review", "pass", "sound", "blocked", "review", "pass"),
     "attacks": ("attack", "what it does", "outputs", "blocked", "review", "runs stopped"),
     "baseline": ("differences between items", "items", "passes"),
     "speed": ("what", "time", "CPU time"),
@@ -206,7 +207,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", choices=HEADERS)
     parser.add_argument("--preset", default="plain")
-    parser.add_argument("--half", default="held out", choices=HALVES)
+    parser.add_argument("--part", default="held out", choices=PARTS)
     parser.add_argument("--references", type=int, default=3, help="how many of the ten references of ASSET")
     parser.add_argument("--runs", type=int, default=2000, help="simulated experiments")
     parser.add_argument("--write", action="store_true", help="put the table into docs/gate.md")
@@ -214,7 +215,8 @@ def main() -> None:
     if args.table == "speed":
         os.environ["PLAINLY_SCORE_CACHE"] = "off"
     compute: dict[str, Callable[[], list[Row]]] = {
-        "letters": lambda: letters(args.preset, args.half),
+        "letters": lambda: letters(args.preset, args.part),
+        "letters-2": lambda: letters(args.preset, "held out 2"),
         "attacks": lambda: attacked(load_preset(args.preset), args.references),
         "baseline": lambda: [*simulated(runs=args.runs)],
         "speed": lambda: speed(args.preset),

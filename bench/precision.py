@@ -4,8 +4,8 @@ Run: python bench/precision.py [FILE]   (public files, see docs/data.md)
 
 A finding is right if it overlaps with the words that are wrong; it is false in a pair that is sound. (A finding
 elsewhere in a wrong pair counts as neither, since sound pairs have as many.) There are as many wrong pairs as sound
-ones. Sound: the half "tuning" of letters.jsonl, statements.jsonl, OneStopEnglish (pairs of two levels, CC BY-SA 4.0),
-TextComplexityDE (MIT). Wrong: the same half of letters.jsonl, statements.jsonl, planted changes in OneStopEnglish, and
+ones. Sound: the tuning parts of the letters, statements.jsonl, OneStopEnglish (pairs of two levels, CC BY-SA 4.0),
+TextComplexityDE (MIT). Wrong: the same parts of the letters, statements.jsonl, planted changes in OneStopEnglish, and
 sentences with their opposites in CANNOT (CC BY-SA 4.0). Nothing of these texts is stored, only counts.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 import numpy as np
-from letters import half, read_pairs
+from letters import read_part
 
 from plainly.auditing.attacks import ATTACKS, Rewritten, SystemOutputs
 from plainly.core.evalset import EvalSet
@@ -48,11 +48,10 @@ class Example(NamedTuple):
 
 def letters() -> list[Example]:
     examples = []
-    for pair in read_pairs():
-        if half(pair["source"]) == "tuning":
-            texts = pair["source"], pair["output"]
-            places = _find(texts[0], pair["source_words"]), _find(texts[1], pair["output_words"])
-            examples.append(Example(*texts, pair["language"], pair["wrong"], places))
+    for pair in read_part("tuning", "tuning 2"):
+        texts = pair["source"], pair["output"]
+        places = _find(texts[0], pair["source_words"]), _find(texts[1], pair["output_words"])
+        examples.append(Example(*texts, pair["language"], pair["wrong"], places))
     return examples
 
 

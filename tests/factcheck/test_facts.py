@@ -108,7 +108,7 @@ def test_another_language_gets_what_is_free_of_language() -> None:
 def test_german_statements_are_compared() -> None:
     source = "Das Betreten der Eisfläche ist untersagt, weil das Eis noch zu dünn ist."
     wrong = plainly.facts(sources=[source], outputs=["Sie dürfen die Eisfläche betreten, weil das Eis dick genug ist."])
-    assert {(finding.effect, finding.kind) for finding in wrong.findings} & {("flipped", "modality")}
+    assert {(finding.effect, finding.kind) for finding in wrong.findings} & {("flipped", "polarity")}
     right = plainly.facts(sources=[source], outputs=["Sie dürfen nicht auf das Eis gehen, denn es ist noch zu dünn."])
     assert right.numbers("")["faithful"] == 100
     assert not [note for note in wrong.notes() if note.kind == "warning"]

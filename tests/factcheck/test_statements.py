@@ -15,7 +15,7 @@ CHANGED = {
         ("Only members can borrow tools.", "Everyone can borrow tools."),
         ("None of the children was hurt.", "Some of the kids had pain."),
         ("The nurse informed the pharmacist.", "The nurse heard it from the pharmacist."),
-        ("Lock the shed. Keys are not replaced.", "Lock the shed."),
+        ("You need not book a table.", "You must not book a table."),
     ],
     "de": [
         ("Ein Anspruch auf Verlängerung besteht nicht.", "Sie bekommen mehr Zeit."),

@@ -116,7 +116,7 @@ def _estimate_confidence(pair: MatchedPair, at: int) -> float:
 def _name_words(reading: ReadText) -> tuple[int, ...]:
     """Return the positions of words that are names or parts of names."""
     # Dates and other values have their own check.
-    in_values = {at for value in read_values(reading.text) for at in reading.words_between(value.span)}
+    in_values = {at for value in read_values(reading.text, "en") for at in reading.words_between(value.span)}
     words = []
     for at, token in enumerate(reading.tokens):
         if not token[0].isupper() or reading.kinds[at] in _NEVER or not any(map(str.isalpha, token)):

@@ -30,13 +30,16 @@ VALUES = (
     "amount", "percent", "quantity", "number", "period", "date", "time",
     "reference", "phone", "email", "url", "address",
 )  # fmt: skip
-# Findings by kind on pairs that no rule was tuned on: how many are right. Measured by bench/facts.py.
-PRECISION: dict[str, dict[str, float]] = read_shipped(__file__, "precision.toml")
+# Findings by language and kind on pairs that no rule was tuned on: how many are right. Measured by bench/facts.py.
+PRECISION: dict[str, dict[str, dict[str, float]]] = read_shipped(__file__, "precision.toml")
 PRECISE = 0.95  # the share of right findings from which a kind blocks an output; others ask for review
-BLOCKING = frozenset(kind for kind, row in PRECISION.items() if row["right"] >= PRECISE * row["n"] > 0)
+BLOCKING = {
+    language: frozenset(kind for kind, row in rows.items() if row["right"] >= PRECISE * row["n"] > 0)
+    for language, rows in PRECISION.items()
+}
 CERTAIN = 0.95  # the confidence of a finding that needs no review
 SURE = 0.5  # the confidence from which a finding is probable; an output with one that harms is not faithful
-REVIEW = 0.5  # the confidence from which a finding asks for review
+REVIEW = 0.45  # the confidence from which a finding asks for review: about a quarter of the sound English letters do
 
 # The sentence for a finding, by its effect, or by its effect and kind.
 _MESSAGES = {
@@ -70,6 +73,7 @@ KIND_NAMES = {
 }  # fmt: skip
 
 _CLOSE = 0.6  # the share of the content words of either text that the other has, from which rewording is close
+_KEPT = 0.65  # the share of both texts from which a word that is new or gone means something
 _CLOSE_REST = 0.5  # the same share of both texts, apart from words that may have been added
 _LONG, _CLOSE_LONG = 40, 0.75  # content words of a long text, and the same share there
 CACHE_SIZE = 1024  # texts for which results are cached that several checks need
@@ -89,7 +93,7 @@ def _precisions() -> dict[str, dict[str, list[int]]]:
     return read_shipped(__file__, "situations.toml")
 
 
-def _is_one_sided(situation: str) -> bool:
+def is_one_sided(situation: str) -> bool:
     """Return whether only one text has the words in question: something is new or lost there."""
     name = situation.removeprefix("German ").partition(",")[0]
     return name.endswith("lost") or "added" in name or name.startswith(_NEW)
@@ -102,7 +106,7 @@ _EXPECTED = 0.4  # how many are right of bold rewordings: rules were written wit
 
 @cache
 def _mean_precision(rewording: Rewording, one_sided: bool) -> float:
-    counts = [count for name, count in _precisions()[rewording].items() if _is_one_sided(name) == one_sided]
+    counts = [count for name, count in _precisions()[rewording].items() if is_one_sided(name) == one_sided]
     return sum(right / total for right, total in counts) / max(1, len(counts))
 
 
@@ -114,7 +118,7 @@ def measured_precision(situation: str, rewording: Rewording) -> float:
     """
     right, total = _precisions()[rewording].get(situation, [0, 0])
     is_bold = rewording != "close" and " name " not in situation
-    mean = _EXPECTED if is_bold else _mean_precision(rewording, _is_one_sided(situation))
+    mean = _EXPECTED if is_bold else _mean_precision(rewording, is_one_sided(situation))
     return (right + _PRIOR * mean) / (total + _PRIOR)
 
 
@@ -273,6 +277,12 @@ class ReadText:
         return " … ".join(self.text[start:end] for start, end in spans)
 
 
+@cache
+def blocking_kinds(language: str) -> frozenset[str]:
+    """Return the kinds that block in a language; in others than English and German, those that block in both."""
+    return BLOCKING.get(language) or frozenset.intersection(*BLOCKING.values())
+
+
 @dataclass(frozen=True)
 class FactFinding:
     """One fact that differs between the texts; spans are character positions, (start, end)."""
@@ -286,6 +296,8 @@ class FactFinding:
     sure: float
     weight: float = 1.0  # for losses: the share of the source's content
     situation: str = ""  # what the rule saw, by which the confidence was measured
+    language: str = ""  # of both texts
+    is_doubtful: bool = False  # a word is only new or gone, in a bold rewording: it does not ask for review
 
     @property
     def message(self) -> str:
@@ -308,12 +320,12 @@ class FactFinding:
     def outcome(self) -> Outcome:
         """What follows for the output: a harmful finding blocks it if its kind is reliable, or asks for review.
 
-        So does a condition that is lost. Other losses pass, since simplifying leaves out.
+        Losses pass, since simplifying leaves out.
         """
-        if self.harms and self.kind in BLOCKING and self.sure >= CERTAIN:
+        if self.harms and self.kind in blocking_kinds(self.language) and self.sure >= CERTAIN:
             return "block"
-        counts = self.effect in HARMS or (self.effect == "lost" and self.kind == "condition")
-        return "review" if counts and self.sure >= REVIEW else "pass"
+        asks = self.effect in HARMS and self.sure >= REVIEW and not self.is_doubtful
+        return "review" if asks else "pass"
 
     def json(self) -> dict[str, Any]:
         return {
@@ -366,6 +378,14 @@ class MatchedPair:
         is_close = min(share, self.kept_share) >= _CLOSE_REST and len(self.source.content) <= _LONG
         return "close" if is_close else self.rewording
 
+    def keeps_wording(self, spans: Spans = ()) -> bool:
+        """Return whether both texts have most words of each other, apart from some that may have been added."""
+        output = self.output
+        added = {at for span in spans for at in output.words_between(span)}
+        rest = [at for at in output.content if at not in added]
+        share = sum(output.stems[at] in self.source.stem_bag for at in rest) / len(rest) if rest else 0.0
+        return min(share, self.kept_share) >= _KEPT
+
     @cached_property
     def reverse(self) -> "MatchedPair":
         """The same pair with source and output exchanged."""
@@ -397,7 +417,7 @@ class MatchedPair:
         """Return a finding at some spans of both texts; ``sure`` is its confidence or the situation it was found in."""
         situation, sure = (sure, measured_precision(sure, self.rewording)) if isinstance(sure, str) else ("", sure)
         words = self.source.join_texts(source), self.output.join_texts(output)
-        return FactFinding(effect, kind, source, output, *words, sure, weight, situation)
+        return FactFinding(effect, kind, source, output, *words, sure, weight, situation, self.language)
 
 
 @lru_cache(maxsize=CACHE_SIZE)

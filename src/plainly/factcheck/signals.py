@@ -30,6 +30,7 @@ class Rule:
     output: tuple[str, ...]
     not_source: tuple[str, ...]
     not_output: tuple[str, ...]
+    needs_same_wording: bool
 
 
 @cache
@@ -40,9 +41,16 @@ def _data() -> dict[str, Any]:
 @cache
 def rules() -> tuple[Rule, ...]:
     """Return the rules in order."""
-    fields = ("source", "output", "not_source", "not_output")
     return tuple(
-        Rule(entry["name"], entry["kind"], *(tuple(entry[field].split()) for field in fields))
+        Rule(
+            entry["name"],
+            entry["kind"],
+            source=tuple(entry["source"].split()),
+            output=tuple(entry["output"].split()),
+            not_source=tuple(entry["not_source"].split()),
+            not_output=tuple(entry["not_output"].split()),
+            needs_same_wording=entry.get("needs_same_wording", False),
+        )
         for entry in _data()["rule"]
     )
 
@@ -304,8 +312,28 @@ def have_common_part(a: str, b: str) -> bool:
     return len(a) >= 4 and (b.startswith(a) or b.endswith(a) or (len(a) >= 6 and a[:5] == b[:5]))
 
 
+@lru_cache(maxsize=4 * CACHE_SIZE)
+def find_common(own: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    """Return the stems that have a common part with one of the others."""
+    # Two different stems with a common part have their first or their last four letters in common.
+    starts, ends = {other[:4] for other in others}, {other[-4:] for other in others}
+    candidates = (stem for stem in own - others if stem[:4] in starts or stem[-4:] in ends)
+    similar = {stem for stem in candidates if any(have_common_part(stem, other) for other in others)}
+    return (own & others) | similar
+
+
 def _count_common(a: Unit, b: Unit) -> int:
-    return sum(any(have_common_part(own, other) for other in b.stems) for own in a.stems)
+    return len(find_common(a.stems, b.stems))
+
+
+@lru_cache(maxsize=4 * CACHE_SIZE)
+def _select_rules(source: frozenset[str], output: frozenset[str]) -> tuple[Rule, ...]:
+    """Return the rules whose values occur in both sides, as far as they need any."""
+    return tuple(
+        rule
+        for rule in rules()
+        if not (rule.source and source.isdisjoint(rule.source)) and not (rule.output and output.isdisjoint(rule.output))
+    )
 
 
 def _apply(
@@ -319,10 +347,9 @@ def _apply(
     here = next((sides[0][name] for name in rule.source if name in sides[0]), ())
     there = next((sides[1][name] for name in rule.output if name in sides[1]), ())
     if (
-        (rule.source and not here)
-        or (rule.output and not there)
-        or any(name in near[0] for name in rule.not_source)
+        any(name in near[0] for name in rule.not_source)
         or any(name in near[1] for name in rule.not_output)
+        or (rule.needs_same_wording and not pair.keeps_wording())
     ):
         return
     if (not here or not there) and (manner != _ALONE or pair.rewording == "close"):  # the rest must be kept
@@ -414,7 +441,7 @@ def check_signals(pair: MatchedPair) -> Iterator[FactFinding]:
         manner = _ALONE if len(zone.near_source) == 1 else ""
         denials = [sum(len(values.get(name, ())) for name in _DENIALS) for values in near]
         is_denied_alike = denials[0] == denials[1] > 0
-        for rule in rules():
+        for rule in _select_rules(frozenset(merged[0]), frozenset(merged[1])):
             yield from _apply(pair, rule, sides, merged, near, manner)
         for here in sides[0]:
             for there in sides[1]:
@@ -428,7 +455,7 @@ def check_signals(pair: MatchedPair) -> Iterator[FactFinding]:
             best = max(sides[1], key=lambda unit: _count_common(unit, here))
             if _count_common(best, here) > count:
                 continue
-            for rule in rules():
+            for rule in _select_rules(frozenset(here.signals), frozenset(there.signals)):
                 if rule.kind == "polarity" and is_denied_alike:  # in another clause, or by another word
                     continue
                 if (rule.source and rule.output) or count > 1:

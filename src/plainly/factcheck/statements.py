@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from plainly.factcheck.reading import FactFinding, MatchedPair, ReadText, common_words, cue_words
-from plainly.factcheck.signals import Unit, align_pair, have_common_part, place_units
+from plainly.factcheck.signals import Unit, align_pair, find_common, place_units
 from plainly.text.lexicon import CONTENT, KIND
 from plainly.text.sentence_alignment import Alignment
 
@@ -230,4 +230,5 @@ def _join(units: Iterable[Unit]) -> frozenset[str]:
 
 
 def _find_new(units: Iterable[Unit], others: frozenset[str]) -> set[str]:
-    return {stem for stem in _join(units) if not any(have_common_part(stem, other) for other in others)}
+    stems = _join(units)
+    return set(stems - find_common(stems, others))

@@ -89,6 +89,8 @@ class Value:
     @property
     def weak(self) -> bool:
         """Whether it is often no value at all: "one", "a first", "both", "half"."""
+        if self.share == "of":
+            return True
         if self.kind == "number":
             return self.form in ("special", "roman") or (
                 self.in_words and (self.raw <= 1 or self.form in ("ordinal", "times"))
@@ -136,8 +138,8 @@ def _grammar(language: str) -> _Grammar:
     base = language if language in LANGUAGES else "en"
     table, dates, spans = _DATA["numbers"], _DATA["dates"], _DATA["periods"]
     cardinals, tens, ordinals = (table[f"{name}_{base}"].split() for name in ("cardinals", "tens", "ordinals"))
-    words = {word: float(at) for at, word in enumerate(cardinals)}
-    words |= {word: 10.0 * at for at, word in enumerate(tens, 2)}
+    by_word = {word: float(at) for at, word in enumerate(cardinals)}
+    by_word |= {word: 10.0 * at for at, word in enumerate(tens, 2)}
     by_order = {word: at for at, word in enumerate(ordinals, 1)}
     parts, special = (_read_factors(table[f"{name}_{base}"]) for name in ("parts", "special"))
     full = dates[f"months_{base}"].split()
@@ -156,7 +158,8 @@ def _grammar(language: str) -> _Grammar:
         in_words = rf"(?:(?:a|an)\s+(?=(?:{scale})\b))?(?:{word}|{scale})(?:(?:[-\s]+|\s+and\s+)(?:{word}|{scale}))*"
         part = _join(parts)
         fraction = (
-            rf"(?:(?:a|one|two|three|four|five|seven|nine)[-\s])(?:{part})|half|halves|thirds|quarters|fifths|tenths"
+            rf"(?:(?:a|one|two|three|four|five|seven|nine)[-\s])(?:{part})|half|halves|thirds|quarters|"
+            r"fifths|tenths|quarter(?=\sof\san?\s)"
         )
         order = rf"(?:(?:{'|'.join(tens)})[-\s])?(?:{_join(ordinals)}|thirtieth|fiftieth|hundredth)"
         article = "a|an|one"
@@ -179,9 +182,11 @@ def _grammar(language: str) -> _Grammar:
         if language in LANGUAGES
         else ""
     )
+    openers = _join(words("openers_de"))  # of sentences: the number before them was the last word
+    full_stop = rf"|\.(?=\s(?!(?:{openers})\b)[A-ZÄÖÜ]?[a-zäöüß]{{4,}}\b)" if base == "de" else ""
     number = re.compile(
-        rf"""(?:(?<![\w.,])(?P<symbol>(?:US|A|C|NZ)?[$£€¥]|EUR|USD|GBP|CHF|PLN|SEK|NOK|DKK)?\s?(?P<digits>{_DIGITS})
-        (?P<ordinal>(?:st|nd|rd|th)\b|\.(?=\s[A-ZÄÖÜ]?[a-zäöüß]{{4,}}(?:s|es)?\b)(?=[^\n]{{3}}))?
+        rf"""(?:(?<![\w.,/])(?P<slash>[1-9]/(?:10|[2-9]))(?![\d/])|(?<![\w.,])(?P<symbol>(?:US|A|C|NZ)?[$£€¥]|EUR|USD|GBP|CHF|S?Fr\.|PLN|SEK|NOK|DKK)?\s?(?P<digits>{_DIGITS})
+        (?P<ordinal>(?:st|nd|rd|th)\b{full_stop})?
         |(?P<glyph>[½⅓⅔¼¾⅛]){spelled})""",
         re.VERBOSE | re.IGNORECASE,
     )
@@ -192,14 +197,19 @@ def _grammar(language: str) -> _Grammar:
     )
     unit = _join((*periods, *working))
     weekdays = "(?!mon|diens|donners|frei|sams|sonn|viertel|dreiviertel|halb)"
-    prefix = rf"(?:{weekdays}[a-zäöüß]{{3,}}?(?=tag|woche|monat|jahr|stunde|minute))?" if base == "de" else ""
+    prefix = (
+        rf"(?:{weekdays}[a-zäöüß]{{3,}}?(?=tag|woche|monat|jahr)|(?:arbeits|unterrichts|schul|zeit)(?=stunde))?"
+        if base == "de"
+        else ""
+    )
     glued = (
         r"|-?(?P<glued>jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich|"
         r"stündlich)(?:e[nrsm]?)?"
     )
     period = re.compile(
         rf"(?:[-\s]?(?:(?:{adjective})\s+){{0,2}}(?P<working>working|business|"
-        rf"school)?\s?{prefix}(?P<unit>{unit})(?:[’']s?)?{glued if base == 'de' else ''})\b(?!-)",
+        rf"school)?\s?{prefix}(?P<unit>{unit})(?:[’']s?)?(?:(?P<beat>-?(?:takt|rhythmus|turnus))|-?(?:[f]rist|dienst|zeitraum)\w*)?"
+        rf"{glued if base == 'de' else ''})\b(?!-)",
         re.IGNORECASE,
     )
     if base == "en":
@@ -225,7 +235,7 @@ def _grammar(language: str) -> _Grammar:
         for pattern, method in _patterns(language, full, months, days, cardinals)
     )
     return _Grammar(
-        language, readers, number, words, parts, special, by_order, months, days,
+        language, readers, number, by_word, parts, special, by_order, months, days,
         periods, working, often, period, re.compile(part_after, re.IGNORECASE), re.compile(part_before, re.IGNORECASE),
     )  # fmt: skip
 
@@ -247,7 +257,7 @@ def _patterns(
     yield r"(?<![\w/.,])(?:0\d|[12]\d|3[01])\.(?:0\d|1[012])\.(?!\d)", _Reader.read_date_digits
     if language == "de":
         yield (
-            r"\b(?:am|vom|zum|bis|ab|den|dem)\s(?P<short>\d{1,2}\.\s?\d{1,2}\.)(?!\s?\d)",
+            r"(?<![\w/.,])(?P<short>\d{1,2}\.\s?\d{1,2}\.)(?!\s?\d)",
             _Reader.read_date_digits,
         )
     if language in LANGUAGES:
@@ -277,6 +287,7 @@ def _patterns(
         )
         label = _join(words("labels_de"))
     else:
+        yield _cased(r"(?<=\b[A-Z]{2}\s)\d{5}(?:-\d{4})?(?!\d)"), _Reader.read_postcode
         street = _join(words("streets_en"))
         house = _cased(rf"(?<![\w.,$£€])(?P<house>\d{{1,4}}[A-Za-z]?)\s(?:[A-Z][\w'’]+\s){{0,3}}(?:{street})\b")
         label = "|".join(
@@ -284,32 +295,30 @@ def _patterns(
             for word in sorted(words("labels_en"), key=len, reverse=True)
         )
     yield (
+        _cased(r"""(?<![\w$£€¥.,/-])(?:
+        [A-ZÄÖÜ]{1,5}[-/\s]\d+(?:[-/]\w+)+|[A-Z]{2,5}-\d\w*|[IVX]+\s[A-Z]\s\d+\s?[-–]\s?\d+/\d+|\d+\s[A-Z][A-Za-z]{0,2}\s\d+/\d+
+        |\d+(?:[/-](?:\d+|[A-Z]+)){2,}(?:-[A-Z])?|\d{3,}(?:[.]\d{1,6}){2,}|\d{4,}\.\d{4,}(?:[-/.]\d+)*|(?!\d{1,3}(?:\s\d{3})+(?!\s?\d))\d{3,4}(?:\s\d{1,4}){2,}|[A-Z]\s?\d{3}(?:\s\d{3}){1,3}|\d{7,}|\d+/\d+-[A-Z]|(?!(?:19|20)\d\d/\d\d(?!\d))\d{3,}/\d{2,4}|(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Z]+\d\w*|\d+[A-Z]+\d+\w*)(?:[-.]\w+)*)(?!\w)"""),
+        _Reader.read_reference,
+    )
+    yield (
         _cased(
             rf"\b(?P<label>{label})\s+-?(?P<code>\d{{1,2}}(?:\s\d\d)+(?!\d)|[A-Z]{{0,3}}-?\d[\w/-]*(?:[./]\d+)*|[A-Z](?![\w'’]))"
         ),
         _Reader.read_labelled,
     )
     yield house, _Reader.read_house
-    yield (
-        _cased(r"""(?<![\w$£€¥.,/-])(?:
-        [A-ZÄÖÜ]{1,5}[-/\s]\d+(?:[-/]\w+)+|[A-Z]{2,5}-\d\w*|[IVX]+\s[A-Z]\s\d+\s?[-–]\s?\d+/\d+|\d+\s[A-Z][A-Za-z]{0,2}\s\d+/\d+
-        |\d+(?:[/-]\d+){2,}(?:-[A-Z])?|\d+/\d+-[A-Z]|(?!(?:19|20)\d\d/\d\d(?!\d))\d{3,}/\d{2,4}|(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Z]+\d\w*|\d+[A-Z]+\d+\w*)(?:[-.]\w+)*)(?!\w)"""),
-        _Reader.read_reference,
-    )
 
 
 def _cues(method: Callable[..., Iterator[Value]], language: str) -> tuple[str, ...]:
     """Return words of which one must occur for a pattern to match; "0" stands for any digit."""
-    months, days = (
-        tuple(_DATA["dates"][f"{name}_{language}"].split()) if language else () for name in ("months", "days")
-    )
+    months = tuple(_DATA["dates"][f"months_{language}"].split()) if language else ()
     short = tuple(_read_factors(_DATA["dates"][f"short_{language}"])) if language else ()
     return {
         "read_email": ("@", "at)", "at]"),
         "read_url": ("www.", "://", *(f".{end}" for end in words("domains"))),
         "read_date": (*months, *short),
         "read_named_day": tuple(name.split()[0].rstrip("s") for name in _NAMED_DAYS),
-        "read_weekday": days,
+        "read_weekday": ("",),
         "read_century": ("centur", "jahrhundert"),
         "read_quarter": ("quarter", "quartal", "vierteljahr"),
         "read_time_name": ("noon", "midday", "midnight", "mitternacht", "mittag"),
@@ -339,6 +348,7 @@ def _date_patterns(
 ) -> Iterator[tuple[str, _Read]]:
     month = rf"(?P<month>{_join(months)})\b\.?"
     year = r"(?:,?\s+(?P<year>[12]\d{3})(?![\d.,]\d))?"
+    any_year = r"(?:,?\s+(?P<year>\d{4})(?![\d.,]\d))?"
     named = "|".join(
         re.sub(r"\s+", r"\\s", re.escape(name).replace("\\ ", " ").replace("'", "['’]")) for name in _NAMED_DAYS
     )
@@ -350,8 +360,14 @@ def _date_patterns(
             rf"\b(?P<edge>(?:very\s)?(?:end|close|last\sday|middle|beginning|start|first\sday)\s(?:of|in)|mid[-\s])\s?(?:the\smonth\sof\s)?{month}{year}",
             _Reader.read_date,
         )
-        yield rf"\b{more}{day}\s+(?:of\s+)?(?:the\s)?{month}{year}", _Reader.read_date
-        yield rf"\b{month}\s+(?:the\s+)?{day}\b(?![.:]\d|\s?%|,\d){year}", _Reader.read_date
+        yield rf"\b{more}{day}\s+(?:of\s+)?(?:the\s)?{month}{any_year}", _Reader.read_date
+        ordinal = "|".join(_DATA["numbers"]["ordinals_en"].split())
+        yield rf"\b(?:the\s)?(?P<order>{ordinal})\s+(?:of\s+)?{month}{year}", _Reader.read_date
+        yield rf"\b{month}\s+(?:the\s+)?{day}\b(?![.:]\d|\s?%|,\d){any_year}", _Reader.read_date
+        yield (
+            r"(?<=\bthe\s)(?P<short>\d{1,2})(?:st|nd|rd|th)(?=\s?[.,;:!?)]|\s(?:at|from|until|to|and|or|of\s(?:the|each|every)\smonth)\b|$)",
+            _Reader.read_month_day,
+        )
         yield (
             r"\b(?P<edge>(?:end|close)\sof\s)?(?:the\s)?(?P<quarter>first|second|third|fourth|last|1st|2nd|3rd|4th)\s(?:calendar\s)?quarter\b(?!\sof\san?\s)(?:\s(?:of\s)?(?P<year>[12]\d{3}))?",
             _Reader.read_quarter,
@@ -367,6 +383,12 @@ def _date_patterns(
             _Reader.read_date,
         )
         yield rf"\b(?P<weekday>{_join(days)})s?\b", _Reader.read_weekday
+        yield (
+            _cased(
+                r"\b(?P<weekday>Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\b\.?(?=\s?[-–/,&:]|\s(?:to|and)\s[A-Z]|\s\d)|(?<=[-–/&])(?P<weekday2>Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)\b"
+            ),
+            _Reader.read_weekday,
+        )
         ordinal = "|".join(_DATA["numbers"]["ordinals_en"].split())
         yield (
             rf"""(?P<century>\b(?:\d{{1,2}}(?:st|nd|rd|th)|(?:twenty[-\s])?(?:{ordinal}))
@@ -379,12 +401,18 @@ def _date_patterns(
         yield r"(?<!\w)(?:in|to|from|of|and|by|until|since|on)(?P<glued>[12]\d\d\d)\b", _Reader.read_short_year
     else:
         day = r"(?P<day>\d{1,2})\."
-        more = r"(?:(?P<first>\d{1,2})\.?\s?(?:bis(?:\szum)?|und|oder|auf\sden|–|-|,)\s?(?:den\s|zum\s)?)?"
+        more = r"(?:(?P<first>\d{1,2})\.?\s?(?:bis(?:\szum)?|und|oder|auf\sden|–|-|,)\s?(?:den\s|dem\s|zum\s)?)?"
         yield (
             rf"\b(?P<edge>Ende|Mitte|Anfang|(?:am\s)?letzten?\sTag\s(?:im|des|in)|(?:am\s)?ersten?\sTag\s(?:im|des))\s(?:(?:des\s)?Monats\s)?{month}{year}",
             _Reader.read_date,
         )
-        yield rf"\b{more}{day}\s?{month}{year}", _Reader.read_date
+        yield rf"\b{more}{day}\s?{month}{any_year}", _Reader.read_date
+        ordinal = "|".join(_DATA["numbers"]["ordinals_de"].split())
+        yield rf"\b(?P<order>{ordinal})[nrsm]?\s{month}{year}", _Reader.read_date
+        yield (
+            r"\b(?:am|dem|zum|den|vom)\s(?P<short>\d{1,2})\.(?!\d|\s?[a-zäöü]|\s(?:Tag|Lebens|Kalender|Monat|Jahr|Woche|Stock|Spiel|Platz))",
+            _Reader.read_month_day,
+        )
         yield (
             r"\b(?P<edge>Ende\sdes\s)?(?P<quarter>erste[nsrm]?|zweite[nsrm]?|dritte[nsrm]?|vierte[nsrm]?|letzte[nsrm]?|1\.|2\.|3\.|4\.)\s(?:Quartals?|Vierteljahre?s?)(?:\s(?P<year>[12]\d{3}))?\b",
             _Reader.read_quarter,
@@ -398,6 +426,12 @@ def _date_patterns(
             _Reader.read_weekday,
         )
         yield (
+            _cased(
+                r"\b(?P<weekday>Mo|Di|Mi|Do|Fr|Sa|So)\b\.?(?=\s?[-–/,&:]|\s(?:bis|und)\s[A-Z]|\s\d)|(?<=[-–/&])(?P<weekday2>Mo|Di|Mi|Do|Fr|Sa|So)\b"
+            ),
+            _Reader.read_weekday,
+        )
+        yield (
             r"(?P<century>\b\d{1,2}\.)(?=(?:\s(?:und|bis|oder)\s\d{1,2}\.)*\s?Jahrhundert)",
             _Reader.read_century,
         )
@@ -406,19 +440,28 @@ def _date_patterns(
 
 
 def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _Read]]:
-    words = "|".join(cardinals[1:13]) + ("|ein" if language == "de" else "")
-    hour = rf"(?P<hour>\d{{1,2}}|{words})"
+    words = "|".join(cardinals[1:13])
+    if language == "de":
+        later = (*cardinals[13:], "zwanzig", "einundzwanzig", "zweiundzwanzig", "dreiundzwanzig", "vierundzwanzig")
+        words = "|".join((*later, words, "ein"))
+    hour = rf"(?P<hour>\d{{1,2}}|{words}{'|midnight|noon|midday' if language == 'en' else ''})"
     minutes = "five|ten|twenty|twenty[-\\s]five" if language == "en" else "fünf|zehn|zwanzig"
     if language == "en":
         half = r"(?:\s?(?P<half>[ap])\.?\s?m\b\.?)"
         end = r"(?:\s?(?:hours|hrs|h|o['’]clock)\b)"
-        yield r"\b(?:12\s|twelve\s)?(?P<name>noon|midday|midnight)\b", _Reader.read_time_name
         yield (
-            rf"\b(?:(?P<past>half\spast)|(?:a\s)?(?P<quarter>quarter)\s(?P<side>past|to|after|before)|(?P<minutes>\d{{1,2}}|{minutes})\s(?:minutes\s)?(?P<side2>past|to|before|after))\s{hour}(?:{half}|{end})?(?!\s(?:%|per|days?|weeks?|months?|years?|hours|minutes|people|of)\b)(?![\w:.,]*\d)",
+            rf"\b(?:(?P<past>half\spast)|(?:a\s)?(?P<quarter>quarter)\s(?P<side>past|to|after|before)|(?:(?P<minutes>\d{{1,2}}|{minutes})\s(?:minutes\s)?|(?P<minutes2>{words})\sminutes\s)(?P<side2>past|to|before|after))\s{hour}(?:{half}|{end})?(?!\s(?:%|per|days?|weeks?|months?|years?|hours|minutes|people|of)\b)(?![\w:.,]*\d)",
             _Reader.read_spoken_time,
         )
+        yield r"\b(?:(?:12|twelve)\s(?:o['’]clock\s)?)?(?P<name>noon|midday|midnight)\b", _Reader.read_time_name
         yield (
-            rf"(?<![\w.:,£€$])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)|\.(?P<minute2>[0-5]\d)(?=\s?[ap]\.?\s?m\b))(?![\d:]){half}?{end}?",
+            rf"(?<![\w.:,£€$])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)|\.(?P<minute2>[0-5]\d)(?=\s?(?:[ap]\.?\s?m|hrs|hours|h|o['’]clock)\b))(?![\d:]){half}?{end}?",
+            _Reader.read_time,
+        )
+        yield (
+            rf"(?<=\b(?:at|by|to)\s){hour}\s(?P<spoken>fifteen|thirty|forty-five)\b|"
+            rf"\b{hour.replace('hour', 'hour2')}\s(?P<spoken2>fifteen|thirty|forty-five)\b"
+            r"(?=\s(?:in\sthe|at\snight|[ap]\.?m))",
             _Reader.read_time,
         )
         yield rf"(?<![\w.:,£€$]){hour}(?:{half}|\s?(?:o['’]clock)\b)", _Reader.read_time
@@ -444,24 +487,24 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
         )
     else:
         end = r"(?:\s?(?:Uhr|h)\b)"
-        listed = r"(?:\s?(?:,|und|bis|oder|–|-|/)\s?(?:um\s)?\d{1,2}(?:[:.]\d\d)?)*"
+        listed = r"(?:\s?(?:,|und|sowie|bis|oder|–|-|/)\s?(?:um\s|von\s)?\d{1,2}(?:[:.]\d\d)?)*"
+        yield (
+            rf"\b(?:(?P<tohalf>fünf|zehn|5|10)\s(?P<halfside>vor|nach)\s)?(?:(?P<past>halb)|(?P<quarter>(?:drei\s?)?viertel)\s?(?P<side>vor|nach)?|(?:(?P<minutes>\d{{1,2}}|{minutes})\s(?:Minuten\s)?|(?P<minutes2>{words})\sMinuten\s)(?P<side2>vor|nach))\s{hour}\b(?!\s?(?:%|prozent|tagen?|wochen?|monaten?|jahren?|stunden?|minuten?|euro|der|von|liter|meter|kilo)\b)(?![.,:]?\d){end}?",
+            _Reader.read_spoken_time,
+        )
         yield (
             r"\b(?:(?P<name>Mitternacht)|(?P<noon>(?<=gegen\s)Mittag|(?<=bis\s)Mittag|(?<=zum\s)Mittag|12\sUhr\smittags?|zwölf\sUhr\smittags?))\b",
             _Reader.read_time_name,
         )
         yield (
-            rf"\b(?:(?P<tohalf>fünf|zehn|5|10)\s(?P<halfside>vor|nach)\s)?(?:(?P<past>halb)|(?P<quarter>Viertel|viertel|Dreiviertel|dreiviertel)\s?(?P<side>vor|nach)?|(?P<minutes>\d{{1,2}}|{minutes})\s(?:Minuten\s)?(?P<side2>vor|nach))\s{hour}\b(?!\s?(?:%|prozent|tagen?|wochen?|monaten?|jahren?|stunden?|minuten?|euro|der|von|liter|meter|kilo)\b)(?![.,:]?\d){end}?",
-            _Reader.read_spoken_time,
-        )
-        yield (
-            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d)|\.(?P<minute4>[0-5]\d)(?=\s?(?:bis|–|-)\s?\d{{1,2}}\.\d\d\sUhr))",
+            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d|\s?%|,\d)|\.(?P<minute4>[0-5]\d)(?=\s?(?:bis|–|-)\s?\d{{1,2}}\.\d\d\sUhr))",
             _Reader.read_time,
         )
         yield rf"(?<![\w.:,]){hour}{end}(?!\s?\d)", _Reader.read_time
         yield (
             (
-                rf"(?<![\w.:,]){hour}(?={listed}\s?(?:,|und|bis|oder|–|"
-                rf"-)\s?(?:{hour.replace('hour', 'next')})(?:[:.]\d\d)?\s?(?:Uhr|h)\b)"
+                rf"(?<![\w.:,]){hour}(?={listed}\s?(?:,|und|sowie|bis|oder|–|"
+                rf"-)\s?(?:von\s)?(?:{hour.replace('hour', 'next')})(?:[:.]\d\d)?\s?(?:Uhr|h)\b)"
             ),
             _Reader.read_time,
         )
@@ -496,13 +539,17 @@ class _Reader:
                 if not any(self.taken[match.start() : match.end()]):
                     for value in method(self, match):
                         self._add(value)
+        for match in _LISTED.finditer(self.text):
+            self.taken[match.start() : match.end()] = b"\1" * len(match[0])
         place = 0
         for token in _TOKEN.finditer(self.text):
             start = token.start()
             if (
                 start < place
                 or self.taken[start]
-                or not (token[0][-1].isdigit() or _starts_number(token[0].lower(), self.language))
+                or not (
+                    token[0][-1].isdigit() or token[0] in _GLYPHS or _starts_number(token[0].lower(), self.language)
+                )
             ):
                 continue
             written = self.grammar.number.match(self.text, start)
@@ -512,7 +559,7 @@ class _Reader:
             if number is not None:
                 self._add(number)
                 place = number.span[1]
-        if self.language == "en":
+        if self.language in LANGUAGES:
             for match in _ROMAN_WORD.finditer(self.text):
                 if not any(self.taken[match.start() : match.end()]):
                     roman = float(_ROMAN[match[0]])
@@ -538,7 +585,9 @@ class _Reader:
         yield Value(match.span(), "url", match[0], key=key)
 
     def read_phone(self, match: re.Match[str]) -> Iterator[Value]:
-        key = digits(re.sub(r"^(?:\+|00)\d{2}[\s/-]*(?:\(0\))?\s*", "0", match[0]))
+        key = digits(
+            re.sub(r"^\+1\b|^(?:\+|00)\d{2}[\s/-]*(?:\(0\))?\s*", lambda code: "0" if code[0] != "+1" else "", match[0])
+        )
         yield Value(match.span(), "phone", match[0], key=key)
 
     def read_postcode(self, match: re.Match[str]) -> Iterator[Value]:
@@ -556,14 +605,20 @@ class _Reader:
         yield Value(match.span(), "reference", match[0], key=squeeze(code), unit=label, form="label")
 
     def read_reference(self, match: re.Match[str]) -> Iterator[Value]:
-        yield Value(match.span(), "reference", match[0], key=squeeze(match[0]), form="code")
+        end = match.end()
+        if word := re.search(r"-[A-ZÄÖÜ]?[a-zäöüß]{2,}$", match[0]):  # an A4-sheet
+            end -= len(word[0])
+        text = self.text[match.start() : end]
+        yield Value((match.start(), end), "reference", text, key=squeeze(text), form="code")
 
     # Dates
 
     def _date(self, match: re.Match[str], span: Span, year: int, month: int, day: int, form: str) -> Iterator[Value]:
-        if 0 <= month <= 12 and day <= 31:
-            number = float(year * 10_000 + month * 100 + day)
-            text = self.text[slice(*span)]
+        text = self.text[slice(*span)]
+        number = float(year * 10_000 + month * 100 + day)
+        if month > 12 or day > (LAST_DAYS[month - 1] if month else 31):
+            yield Value(span, "date", text, (number,), float(day), form="impossible")
+        else:
             yield Value(span, "date", text, (number,), float(day or month or year), form=form, date=(year, month, day))
 
     def read_date_digits(self, match: re.Match[str]) -> Iterator[Value]:
@@ -580,7 +635,7 @@ class _Reader:
         if "." in match[0] and len(parts[0]) < 4:  # day first
             month, day = day, month
         is_open = "/" in match[0] and month <= 12 and day <= 12
-        if month > 12:
+        if month > 12 and "." not in match[0]:
             month, day = day, month
         for value in self._date(match, match.span(), full, month, day, "day"):
             if is_open and month != day:
@@ -593,6 +648,8 @@ class _Reader:
         month = self.grammar.months[name.lower()]
         year = int(next((groups[key] for key in ("year", "year2") if groups.get(key)), 0) or 0)
         day = int(groups.get("day") or 0)
+        if groups.get("order"):
+            day = self.grammar.ordinals[groups["order"].lower()]
         if (
             not day
             and name.islower()
@@ -611,8 +668,6 @@ class _Reader:
             for value in self._date(match, (match.start(), end), year, month, day, "day"):
                 yield replace(value, about=bool(re.match("mi|beginning|start|anfang", edge)))
             return
-        if day > 31:
-            return
         is_short = len(name) == 3 and name.lower() not in ("may", "mai")
         end = match.end() - (match[0].endswith(".") and not is_short)
         if groups.get("first"):
@@ -620,6 +675,11 @@ class _Reader:
             yield from self._date(match, (match.start("day"), end), year, month, day, "day")
         else:
             yield from self._date(match, (match.start(), end), year, month, day, "day" if day else "month")
+
+    def read_month_day(self, match: re.Match[str]) -> Iterator[Value]:
+        """Read a day whose month is named elsewhere: "on Monday the 30th"."""
+        if 1 <= int(match["short"]) <= 31:
+            yield from self._date(match, match.span("short"), 0, 0, int(match["short"]), "day")
 
     def read_quarter(self, match: re.Match[str]) -> Iterator[Value]:
         order = match["quarter"].lower()
@@ -637,9 +697,8 @@ class _Reader:
         yield from self._date(match, match.span(), int(match["year"] or 0), *_NAMED_DAYS[name], "day")
 
     def read_weekday(self, match: re.Match[str]) -> Iterator[Value]:
-        if match[0][0].islower() and self.language == "en":
-            return
-        number = float(self.grammar.days[match["weekday"].lower()] + 1)
+        name = (match["weekday"] or match.groupdict()["weekday2"]).lower()
+        number = next(place for day, place in self.grammar.days.items() if day.startswith(name)) + 1.0
         yield Value(match.span(), "date", match[0], (number,), number, form="weekday")
 
     def read_century(self, match: re.Match[str]) -> Iterator[Value]:
@@ -678,10 +737,12 @@ class _Reader:
 
     def _hour(self, word: str) -> int:
         lower = word.lower()
-        return int(word) if word.isdigit() else 1 if lower == "ein" else int(self.grammar.words[lower])
+        if lower in ("midnight", "noon", "midday"):
+            return 24 if lower == "midnight" else 12
+        return int(word) if word.isdigit() else 1 if lower == "ein" else int(parse_words(lower, self.language) or 0)
 
     def read_spoken_time(self, match: re.Match[str]) -> Iterator[Value]:
-        hour = self._hour(match["hour"])
+        hour, part = self._hour(match["hour"]), 0
         german = self.language == "de"
         groups = match.groupdict()
         if match["past"]:
@@ -693,7 +754,7 @@ class _Reader:
             side = match["side"]
             minutes = 60 * hour + (15 if side in ("past", "after", "nach") else -15 if side or three else -45)
         else:
-            word = re.sub(r"\s", "-", match["minutes"].lower())
+            word = re.sub(r"\s", "-", (match["minutes"] or match["minutes2"]).lower())
             ten = {"twenty-five": 25, "twenty": 20, "zwanzig": 20}
             part = int(word) if word.isdigit() else ten.get(word) or int(self.grammar.words.get(word, 0))
             minutes = 60 * hour + part * (1 if match["side2"] in ("past", "after", "nach") else -1)
@@ -704,8 +765,10 @@ class _Reader:
             )
             or (match["minutes"].isdigit() and int(match["minutes"]) not in (5, 10, 20, 25))
         )
-        if hour <= 12 and not is_range:
-            yield self._time(match, minutes % 1440, open_half=True)
+        if is_range and part * 60 >= minutes:  # from ten to nine: no range
+            is_range = not self.grammar.day_part.match(self.text, match.end())
+        if (hour <= 12 or match["hour"].isalpha()) and not is_range:
+            yield self._time(match, minutes % 1440, open_half=hour < 24)
 
     def read_time(self, match: re.Match[str]) -> Iterator[Value]:
         groups = match.groupdict()
@@ -714,6 +777,8 @@ class _Reader:
         if hour > 24:
             return
         minute = next((groups[key] for key in ("minute", "minute2", "minute3", "minute4") if groups.get(key)), "")
+        if word := groups.get("spoken") or groups.get("spoken2"):
+            minute = {"fifteen": "15", "thirty": "30", "forty-five": "45"}[word.lower()]
         minutes = 60 * hour + int(minute or 0)
         if half := groups.get("half"):
             minutes = minutes % 720 + (720 if half.lower() == "p" else 0)
@@ -777,6 +842,9 @@ class _Reader:
                 form, end = "ordinal", match.end("ordinal") if match["ordinal"] != "." else end
             if (century := self._two_digit_year(start, match["digits"])) is not None:
                 return century
+        elif groups["slash"]:
+            over, under = map(int, match["slash"].split("/"))
+            options, form = (over / under,), "fraction"
         elif groups["glyph"]:
             options, form = (_GLYPHS[match["glyph"]],), "fraction"
         elif groups.get("fraction"):
@@ -807,7 +875,7 @@ class _Reader:
             if options[0] in (1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 12.0):
                 form = ""
         elif groups.get("words") and match["words"].lower() not in ("ein", "one"):
-            parsed = parse_words(match["words"].lower(), self.language)
+            parsed, end = self._parse_longest(match["words"], match.start("words"))
             if parsed is None:
                 return None
             options, in_words = (parsed,), True
@@ -825,6 +893,14 @@ class _Reader:
         numbers = tuple(option * scaled for option in options)
         value = Value((start, end), "number", text[start:end], numbers, numbers[0], form=form, in_words=in_words)
         return self._read_unit(value, symbol, scaled)
+
+    def _parse_longest(self, words: str, start: int) -> tuple[float | None, int]:
+        """Return the number in the longest part of some words that is one, and where it ends: "four and six"."""
+        parts = [match.end() for match in re.finditer(r"[^\W\d_]+", words)]
+        for end in reversed(parts):
+            if (parsed := parse_words(words[:end].lower(), self.language)) is not None:
+                return parsed, start + end
+        return None, start
 
     def _two_digit_year(self, start: int, word: str) -> Value | None:
         since = _YEAR_BEFORE.search(self.text, max(0, start - 9), start)
@@ -858,6 +934,8 @@ class _Reader:
     def _read_fraction(self, match: re.Match[str]) -> Value | None:
         """Read a fraction: of a unit (half an hour), of a number (half a million) or of anything (a share)."""
         words = re.split(r"[-\s]+", match["fraction"].lower())
+        if re.match(r"-(?:yearly|annual)", self.text[match.end() :]):
+            return None
         last = words[-1]
         numerator = 1.0
         if last.startswith("drei") and last != "drei" and last not in self.grammar.parts:
@@ -880,7 +958,7 @@ class _Reader:
             result = Value((start, end + scale.end()), "number", "", (number,), number, in_words=True)
             return self._read_unit(replace(result, text=text[slice(*result.span)]), "", 1.0)
         if joint := re.match(
-            r"(?:\s+of)?\s+(?:a|an|one|eine?[mnrs]?)\s+(?=\S)|[-\s](?=\S)|(?<=iertel)(?=[a-z])",
+            r"(?:\s+of)?[-\s]+(?:a|an|one|eine?[mnrs]?)[-\s]+(?=\S)|[-\s](?=\S)|(?<=iertel)(?=[a-z])",
             text[end:],
             re.IGNORECASE,
         ):
@@ -890,9 +968,15 @@ class _Reader:
                 return replace(read, text=text[slice(*read.span)])
         if (
             last == "quarter"
-            and re.search(r"\b(?:within|per|every|each|last|next|than)\s$", text[max(0, start - 8) : start])
+            and (
+                due := re.search(
+                    r"\b(?:within|per|every|each|last|next|than|once|twice|times)\s$", text[max(0, start - 8) : start]
+                )
+            )
             and not re.match(r"\sof\b", text[end:])
         ):
+            if due[0].strip() in ("per", "every", "each", "once"):
+                return Value((start, end), "period", text[start:end], (3 * MONTH,), 1.0, form="interval", in_words=True)
             return Value((start, end), "period", text[start:end], (3 * MONTH,), 1.0, scale=3 * MONTH, in_words=True)
         if last in ("quarter", "quarters") and len(words) == 1:
             return None
@@ -939,7 +1023,7 @@ class _Reader:
                 numbers=numbers,
                 unit=unit,
                 scale=factor,
-                form=form or value.form,
+                form=form,
             )
 
         if symbol:
@@ -948,7 +1032,7 @@ class _Reader:
         if percent := _PERCENT.match(text, end):
             return build("percent", percent.end(), 0.1 if percent[2] else 1.0, form="")
         if money := (_MONEY_GLUED if glued else _MONEY).match(text, end):
-            name = money[1].lower()
+            name = (money[1] or cast("str", money[2])).lower()
             currency, factor = _CURRENCIES[name][0]
             if name in ("cent", "cents", "ct"):
                 currency = "cent"
@@ -975,7 +1059,7 @@ class _Reader:
             read = self._read_period(value, period)
             if read is not None:
                 return read
-        if times := re.match(r"\s?-?(?:times|mal|fach|fold|[x×])\b", text[end:], re.IGNORECASE):
+        if times := re.match(r"\s?-?(?:(?:times|mal|fach|fold|x)\b|×)", text[end:], re.IGNORECASE):
             return self._read_frequency(build("number", end + times.end(), form="times"))
         if (following := (_UNIT_GLUED if glued else _UNIT).match(text, end)) and value.form != "ordinal":
             bare = re.sub(r"\s", "", following[2])
@@ -993,10 +1077,14 @@ class _Reader:
                     hour := re.match(r"\s?(?:per|an|pro|in\sder|/)\s?(?:hour|stunde|h)\b", text[until:], re.IGNORECASE)
                 ):
                     unit, factor, until = "speed", factor / 3600, until + hour.end()
-                return build("quantity", until, factor, unit, form="")
+                result = build("quantity", until, factor, unit)
+                if value.in_words and (more := re.match(r"\s+and\s+a\s+half\b", text[until:])):
+                    numbers, until = tuple(number + factor / 2 for number in result.numbers), until + more.end()
+                    return replace(result, numbers=numbers, span=(start, until), text=text[start:until])
+                return result
         if value.form == "fraction":
             return build("percent", end, 100.0, form="fraction")
-        if value.form == "" and _PER.match(text, end):
+        if value.form == "" and (due := _PER.match(text, end)) and due["unit"]:
             return self._read_frequency(value)
         word = text[start:end]
         if value.form == "" and not value.in_words and scaled == 1 and re.fullmatch(r"1\d{3}|20\d{2}|2100", word):
@@ -1011,7 +1099,9 @@ class _Reader:
             return value
         if re.match(r"eine?[mns]?$", value.text, re.IGNORECASE):
             return value
-        noun = "" if value.text.lower() == "einer" else r"(?:\s+[a-zäöüA-ZÄÖÜ][a-zäöüß]+)?"
+        noun = r"(?:\s+[A-ZÄÖÜ][a-zäöüß]+)?" if self.language == "de" else r"(?:\s+(?!and|or|to|until)[a-z]+)?"
+        if value.text.lower() == "einer":
+            noun = ""
         whole = r"(?P<digits>\d[\d,.]*\d|\d)|(?P<words>[a-zäöüß]+)"
         if out := re.match(
             rf"{noun}\s+(?:in|out\s+of(?:\s+every|\s+the)?|von|je|of\severy)\s+(?:{whole})\b(?!\s?(?:%|percent|prozent|uhr|days?|weeks?|months?|years?|tagen?|wochen?|monaten?|jahren?|hours?|euros?))",
@@ -1087,7 +1177,7 @@ class _Reader:
             numbers=numbers,
             unit=unit_kind,
             scale=factor,
-            form="interval" if form == "interval" else "",
+            form="interval" if form == "interval" or groups.get("beat") else "",
         )
         before = self.text[max(0, start - 24) : start].lower()
         if re.search(r"\b(?:every|each|once\s(?:every|in)|alle|per|pro|je)\s(?:\w+\s)?$", before):
@@ -1222,7 +1312,10 @@ class _Reader:
                 and second.form not in ("interval", "fraction")
             ):
                 between = self.text[first.span[1] : second.span[0]]
-                if re.fullmatch(r"\s?(?:to|bis|or|oder|–|-|bis\szu|and|und|und\snach|and\safter|von|auf)\s?", between):
+                is_listed = between == ", " and second.text.isdigit()  # 3, 5 and 8 euros
+                if is_listed or re.fullmatch(
+                    r"\s?(?:to|bis|or|oder|–|-|bis\szu|and|und|und\snach|and\safter|von|auf)\s?", between
+                ):
                     scale = second.scale
                     values[at] = replace(
                         first,
@@ -1261,7 +1354,11 @@ class _Reader:
                 value = replace(value, numbers=(*value.numbers, value.number / values[at - 1].raw))
         about = value.about or any(token.strip("(") in _ABOUT for token in before.split()[-2:])
         share = (
-            "each"
+            "of"
+            if re.search(r"\b(?:out\sof|von|every|jede|je)\s$", before)
+            and value.raw in (5, 10, 20, 50, 100, 1000)
+            and not re.match(r"\s(?:auf|bis|to)\s", after)
+            else "each"
             if re.search(r"\b(?:je|jeweils|each)\s$", before)
             or re.match(r"\s(?:each|apiece|pro\sperson|per\sperson|je\sperson)\b", after)
             else (
@@ -1354,29 +1451,30 @@ _EACH_UNIT = re.compile(
     rf"\b(?:je|pro|per|jede[nrsm]?|each|every)\s(?P<unit>{_join(name for name in _UNITS if len(name) > 4)})\b",
     re.IGNORECASE,
 )
+_LISTED = re.compile(r"^[ \t]*(?:\d{1,2}[.)]|\(\d{1,2}\))(?=\s\D)", re.MULTILINE)  # the number of a point in a list
 _BEFORE_DURATIONS = words("before_durations")
 _MONEY_NAMES = _join(name for name in _CURRENCIES if name not in "$£€¥p" and len(name) > 1)
 _PERCENT = re.compile(
-    r"\s?-?(?:(%|percent\b|per\s+cent\b|pct\b|prozent(?:punkten?|ige[nrs]?|ig)?\b|percentage\spoints?|v\.\s?h\.)|(‰|promille\b))",
+    r"\s?-?(?:(%|percent\b|per\s+cent\b|pct\b|prozent(?:punkten?|ige[nrs]?|ig)?\b|percentage\spoints?|v\.\s?h\.|\svom\shundert\b)|(‰|promille\b))",
     re.IGNORECASE,
 )
 _SPOKEN_CENTS = re.compile(r"\s([a-zäöüß]+(?:-[a-z]+)?|\d\d)(?=[.,;!?)]|$|\s[a-zäöü])")
 _CENTS = re.compile(
-    r"\s(?:(?:und|and)\s)?(\d\d?)\s?(?:cents?|ct|pence|p)\b|(?<=euro)\s(\d\d)(?!\d|[.,:]\d|\s?%|\s[a-zäöü])",
+    r"\s(?:(?:und|and)\s)?(\d\d?)\s?(?:cents?|ct|pence|p)\b|(?<=euro)\s(\d\d)(?!\d|[.,:]\d|\s?%|(?-i:\s[A-ZÄÖÜ]))",
     re.IGNORECASE,
 )
 _OFTEN_BEFORE = re.compile(rf"(?:{_OFTEN_WORDS})(?P<ending>e[nrsm]?)?\s(?:\w+\s){{0,3}}$", re.IGNORECASE)
-_MONEY = re.compile(rf"(?:,[-–—]{{1,2}})?\s?-?((?:{_MONEY_NAMES})\b|[€£$¥])", re.IGNORECASE)
-_MONEY_GLUED = re.compile(rf"((?:{_MONEY_NAMES})\b)", re.IGNORECASE)
+_MONEY = re.compile(rf"(?:,[-–—]{{1,2}})?(?:\s?-?((?:{_MONEY_NAMES})\b|[€£$¥](?!\s?\d))|(?<=\d)(p)\b)", re.IGNORECASE)
+_MONEY_GLUED = re.compile(rf"((?:{_MONEY_NAMES})\b)(p)?", re.IGNORECASE)
 _MONEY_AFTER = re.compile(r"\s?(?:[€£$]|(?:eur|euros?|usd|gbp|dollars?|pounds?|chf|franken)\b)", re.IGNORECASE)
 _ATTACHED = re.compile(
-    r"(?:km|kg|cm|mm|mph|kph|bn|lb|ft|mi|mg|ml|cl|dl|µg|m|g|l|k|t|h|min|st|nd|rd|th|x|er|°|kWh|GB|MB|EUR|qm|m²|m³|mal|fach|jährig|monatig|wöchig|tägig|stündig)(?![a-z])"
+    r"(?:p|ct|km|kg|cm|mm|mph|kph|bn|lb|ft|mi|mg|ml|cl|dl|µg|m|g|l|k|t|h|min|st|nd|rd|th|x|er|°|kWh|GB|MB|EUR|qm|m²|m³|mal|fach|jährig|monatig|wöchig|tägig|stündig)(?![a-z])"
 )
 _SCALED = re.compile(
     r"\s?[-\s]?(hundred|thousand|million|millions|billion|trillion|bn|dozen|dutzend|hundert|tausend|tsd\.?|millionen|mio\.?|milliarden?|mrd\.?|billionen)(?!\w)",
     re.IGNORECASE,
 )
-_AND_A = re.compile(r"\s+and\s+a\s+(half|quarter)\b|\s?ein(?:halb)\b|\s?([½¼¾])", re.IGNORECASE)
+_AND_A = re.compile(r"[-\s]+and[-\s]+a[-\s]+(half|quarter)\b|\s?ein(?:halb)\b|\s?([½¼¾])", re.IGNORECASE)
 _DAYS_LISTED = re.compile(r"\.?\s?(?:,|/|–|-|und|bis|oder|auf\sden|bis\szum|to|and|or|until)\s?(?:den\s|the\s)?")
 _YEAR_BEFORE = re.compile(r"\b(1[0-9]|20)\d\d(?:\s?[-–/]\s?)$")
 _UNIT = re.compile(
@@ -1451,7 +1549,22 @@ def parse_words(words: str, language: str) -> float | None:
 @lru_cache(maxsize=50_000)
 def read_values(text: str, language: str = "en") -> tuple[Value, ...]:
     """Return all values of a text, in order."""
-    return _Reader(text, language).read() if text else ()
+    if not text:
+        return ()
+    joints = [match.start() for match in _JOINT.finditer(text)] if language == "de" else []
+    if not joints:
+        return _Reader(text, language).read()
+    # Easy language writes compounds with hyphens (Viertel-Jahr). They are read without, and the places moved back.
+    places = [at for at in range(len(text) + 1) if at not in set(joints)]
+    plain = _JOINT.sub(lambda match: match[1].lower(), text)
+    values = []
+    for value in _Reader(plain, language).read():
+        span = places[value.span[0]], places[value.span[1] - 1] + 1
+        values.append(replace(value, span=span, text=text[slice(*span)]))
+    return tuple(values)
+
+
+_JOINT = re.compile(r"(?<=[a-zäöüß])[-·]([A-ZÄÖÜ])(?=[a-zäöüß])")
 
 
 def digits(text: str) -> str:
