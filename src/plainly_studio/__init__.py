@@ -7,9 +7,9 @@ shows the pages, ``judgements`` returns the ratings. The functions are imported 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plainly_studio.actions import backup, create, export, import_set, invite, judgements, rankings, serve, status
+    from plainly_studio.actions import backup, create, export, import_set, invite, judgements, move, serve, status
 
-__all__ = ["backup", "create", "export", "import_set", "invite", "judgements", "rankings", "serve", "status"]
+__all__ = ["backup", "create", "export", "import_set", "invite", "judgements", "move", "serve", "status"]
 
 
 def __getattr__(name: str) -> Any:

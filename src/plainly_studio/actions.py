@@ -17,7 +17,6 @@ from plainly.core.errors import BadInput
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Listing, Note, Record, Result, Table
 from plainly.io.files import PathLike
-from plainly.people.preferences import Choice
 from plainly.people.ratings import Judgements
 from plainly_studio import creation, exports, people
 from plainly_studio.creation import LOCAL_URL, SCHEMA, NewProject
@@ -25,7 +24,7 @@ from plainly_studio.exports import Ledger
 from plainly_studio.live import overview
 from plainly_studio.people import InvitationKind, Secret
 from plainly_studio.project import Project, TaskName, read_project, write_project
-from plainly_studio.store import Store
+from plainly_studio.store import Store, hide_password, move_study
 
 T = TypeVar("T")
 DATABASE = "PLAINLY_STUDIO_DATABASE"
@@ -207,11 +206,6 @@ def judgements(file: PathLike, *, database: str | None = None) -> Judgements:
     return _compute(file, database, exports.judgements)
 
 
-def rankings(file: PathLike, *, database: str | None = None) -> tuple[Choice, ...] | None:
-    """Return the rankings of a running or finished study; None for another task."""
-    return _compute(file, database, exports.rankings)
-
-
 def backup(file: PathLike, output: PathLike, *, database: str | None = None) -> Path:
     """Copy a SQLite project while it runs."""
     with _open(file, database) as store:
@@ -222,6 +216,24 @@ def backup(file: PathLike, output: PathLike, *, database: str | None = None) -> 
         with os.fdopen(copy, "wb") as target:
             target.write(secret.read_bytes())
     return Path(output)
+
+
+def move(file: PathLike, target: str, *, database: str | None = None) -> Listing:
+    """Move a study to another database, with its links, sessions, leases and ids; raters go on there.
+
+    The study's secret stays where it is. The old database keeps its content under other names and is not used again.
+    """
+    if not target:
+        raise BadInput("Name the new database, for example postgresql://studio@db.example.org/study.")
+    with _open(file, database) as source, _new_database(Path(file), target) as store:
+        project, counts = source.project(), move_study(source, store)
+    new = hide_password(store.url)
+    numbers = {"items": counts["item"], "raters": counts["rater"], "answers": counts["entry"]}
+    facts: Record = {"project": project.name, "database": new, **numbers}
+    parts = ", ".join(formatting.count_noun(count, name.removesuffix("s")) for name, count in numbers.items())
+    remark = f"Next: plainly studio serve {file} --database {new} (or set ${DATABASE}). Links and sessions stay valid."
+    prose = f"Moved {project.name} to {new}: {parts}."
+    return Listing({"schema": SCHEMA, **facts}, (facts,), prose=prose, remark=remark)
 
 
 def _database(path: Path, database: str | None) -> str:

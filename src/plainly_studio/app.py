@@ -208,7 +208,7 @@ async def _admit(studio: Studio, row: Endpoint, request: Request) -> Call:
     # A person with two roles comes in the role that the page is for.
     names = [COOKIES[role] for role in sorted(("owner", "rater"), key=lambda role: role != row.access)]
     tokens = [request.cookies[name] for name in names if request.cookies.get(name)]
-    visitor = await studio.read(partial(people.find_person, tokens=tokens)) if tokens else None
+    visitor = await studio.look_up(partial(people.find_person, tokens=tokens)) if tokens else None
     if row.is_limited:
         # Only a session that exists has its own bucket: cookies are easy to invent, addresses are not.
         address = request.client.host if request.client else "?"

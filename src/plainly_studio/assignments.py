@@ -16,6 +16,7 @@ item is offered to somebody else.
 """
 
 import hashlib
+import heapq
 import json
 import math
 import random
@@ -24,14 +25,18 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, exists, func, insert, select, text, tuple_, update
+from sqlalchemy import Connection, Engine, Row, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
+from plainly.text.words import token_spans
 from plainly_studio import tasks
 from plainly_studio.project import Project
-from plainly_studio.schema import assignment, draft, entry, item, plan, rater
+from plainly_studio.schema import about, assignment, draft, entry, item, plan, rater
 from plainly_studio.store import InvalidField, Refusal, read_fact
 
 LARGEST_ANSWER = 64 * 1024
@@ -42,40 +47,157 @@ _LEASES_PER_AHEAD = 3
 _POOL = 200
 _PLANNED_PLACE_SECONDS = 24 * 3600.0  # so long a place in a plan stays reserved for a person who is away
 _WITH_ITEM = item.join(assignment, assignment.c.item_id == item.c.id)
-# Statements of every request are built once, which saves a tenth of its time.
-_FIND = (
-    select(assignment, item, draft.c.payload.label("draft"))
+# Statements of every request are built once, which saves more time than the database needs for them.
+_same = assignment.alias("same")
+_COUNT_SAME = select(func.count()).select_from(_same).where(_same.c.rater_id == bindparam("rater"))
+_FIND_OWN = (
+    select(
+        assignment,
+        item,
+        draft.c.payload.label("draft"),
+        _COUNT_SAME.where(_same.c.state == "leased").scalar_subquery().label("leases"),
+        _COUNT_SAME.where(_same.c.state.in_(ANSWERED)).scalar_subquery().label("answers"),
+    )
     .select_from(_WITH_ITEM.outerjoin(draft, draft.c.assignment_id == assignment.c.id))
-    .where(assignment.c.id == bindparam("number"))
+    .where(assignment.c.id == bindparam("number"), assignment.c.rater_id == bindparam("rater"))
 )
-_FIND_OWN = _FIND.where(assignment.c.rater_id == bindparam("rater"))
-_FIND_OWN_LOCKED = _FIND_OWN.with_for_update(of=assignment)
 _FIND_KEY = select(entry).where(entry.c.rater_id == bindparam("rater"), entry.c.key == bindparam("sent_key"))
-_INSERT = insert(entry).returning(entry)
-_COUNT_STATES = (
-    select(assignment.c.state, func.count())
+_INSERT = insert(entry).returning(entry.c.id)
+_ANSWER = (
+    update(assignment)
+    .where(assignment.c.id == bindparam("number"))
+    .values(revision=bindparam("new_revision"), state=bindparam("new_state"))
+)
+_MARK_SHOWN = (
+    update(assignment)
+    .where(assignment.c.id == bindparam("number"), assignment.c.rater_id == bindparam("rater"))
+    .where(assignment.c.shown_at.is_(None), assignment.c.revision == 0)
+    .values(shown_at=bindparam("now"))
+)
+_COUNT_KINDS = select(item.c.kind, func.count()).group_by(item.c.kind)
+_FIND_HISTORY = (
+    select(
+        assignment.c.id, assignment.c.item_id, assignment.c.state, item.c.kind, item.c.name, item.c.system, item.c.taken
+    )
+    .select_from(_WITH_ITEM)
     .where(assignment.c.rater_id == bindparam("rater"))
-    .group_by(assignment.c.state)
+    .order_by(assignment.c.id)
 )
-_COUNT_MAIN = (
-    select(assignment.c.state, func.count())
-    .select_from(_WITH_ITEM)
-    .where(item.c.kind == "main", assignment.c.rater_id == bindparam("rater"), assignment.c.state.in_(ANSWERED))
-    .group_by(assignment.c.state)
+_ITEMS = item.c.id.in_(bindparam("items", expanding=True))
+_IS_OWN = (assignment.c.item_id == item.c.id) & (assignment.c.rater_id == bindparam("rater"))
+_FIND_ITEMS = (
+    select(
+        item,
+        assignment.c.id.label("number"),
+        assignment.c.state,
+        assignment.c.layout,
+        assignment.c.revision,
+        assignment.c.expires_at,
+        draft.c.payload.label("draft"),
+    )
+    .select_from(item.outerjoin(assignment, _IS_OWN).outerjoin(draft, draft.c.assignment_id == assignment.c.id))
+    .where(_ITEMS)
 )
-_COUNT_KINDS = (
-    select(item.c.kind, func.count())
-    .select_from(_WITH_ITEM)
-    .where(assignment.c.rater_id == bindparam("rater"), assignment.c.state.not_in(("expired", "reserved")))
-    .group_by(item.c.kind)
-)
-_FIND_SPECIAL_KINDS = select(item.c.kind).where(item.c.kind.not_in(("main", "tied"))).distinct()
-_FIND_LEASE = select(assignment.c.id, assignment.c.state).where(
-    assignment.c.item_id == bindparam("item"), assignment.c.rater_id == bindparam("rater")
-)
-_INSERT_LEASE = insert(assignment).returning(assignment.c.id)
-_END_PLACES = update(rater).where(rater.c.place_until < bindparam("now")).values(place_until=None).returning(rater.c.id)
+_INSERT_LEASES = insert(assignment).returning(assignment.c.id, sort_by_parameter_order=True)
 _TAKE = update(item).where(item.c.id == bindparam("number")).values(taken=item.c.taken + bindparam("times"))
+_TAKE_SEVERAL = update(item).where(_ITEMS).values(taken=item.c.taken + 1)
+_END_LEASES = (
+    update(assignment)
+    .where(assignment.c.state == "leased", assignment.c.expires_at < bindparam("now"))
+    .values(state="expired")
+    .returning(assignment.c.item_id)
+)
+_END_PLACES = update(rater).where(rater.c.place_until < bindparam("now")).values(place_until=None).returning(rater.c.id)
+_FIND_SITUATION = select(
+    exists().where(about.c.key == "stopped").label("is_stopped"),
+    (
+        exists().where(assignment.c.state == "leased", assignment.c.expires_at < bindparam("now"))
+        | exists().where(rater.c.place_until < bindparam("now"))
+    ).label("has_expired"),
+)
+_TAKE_PLACE = update(rater).where(rater.c.id == bindparam("number")).values(place_until=bindparam("until"))
+_KEEP_PLACE = _TAKE_PLACE.where(rater.c.place_until.is_not(None))
+# Items that a rater never had, or whose lease expired and which left their page.
+_IS_UNSEEN = ~exists().where(
+    assignment.c.item_id == item.c.id,
+    assignment.c.rater_id == bindparam("rater"),
+    ~((assignment.c.state == "expired") & assignment.c.id.not_in(bindparam("have", expanding=True))),
+)
+_IS_OPEN = (item.c.kind == "main") & (item.c.taken < bindparam("overlap"))
+_FIND_OPEN = (
+    select(item.c.id, item.c.name, item.c.system, item.c.taken)
+    .where(_IS_OPEN, _IS_UNSEEN)
+    .order_by(item.c.taken, item.c.place)
+    .limit(bindparam("most"))
+)
+_FIND_URGENT = _FIND_OPEN.where(item.c.taken <= bindparam("urgent"))
+_FIND_AGAIN = _FIND_OPEN.where(_ITEMS)
+_EARLY = select(item.c.place).where(item.c.kind == "main").order_by(item.c.place).limit(bindparam("early")).subquery()
+_FIND_EARLY = _FIND_OPEN.where(item.c.place.in_(select(_EARLY.c.place)))
+_COUNT_OPEN = select(func.count()).select_from(item).where(_IS_OPEN)
+_item_counts: WeakKeyDictionary[Engine, Counter[str]] = WeakKeyDictionary()
+
+
+def count_items(connection: Connection) -> Counter[str]:
+    """Count the study's items by kind; they never change after its creation."""
+    if connection.engine not in _item_counts:
+        kinds = Counter({str(kind): int(count) for kind, count in connection.execute(_COUNT_KINDS)})
+        if not kinds:
+            return kinds
+        _item_counts[connection.engine] = kinds
+    return _item_counts[connection.engine]
+
+
+@dataclass(frozen=True)
+class History:
+    """All assignments of a rater so far, and whether the study hands out no more items."""
+
+    rows: Sequence[Any]
+    is_stopped: bool
+
+    @cached_property
+    def counts(self) -> Counter[tuple[str, str]]:
+        return Counter((row.kind, row.state) for row in self.rows)
+
+    def count(self, *states: str, kind: str = "") -> int:
+        """Count the assignments in these states, of one kind of item or of all."""
+        return sum(count for (own, state), count in self.counts.items() if state in states and kind in ("", own))
+
+    @property
+    def answered(self) -> int:
+        return self.count(*ANSWERED)
+
+    @property
+    def main(self) -> int:
+        """The number of answers to the study's own items."""
+        return self.count(*ANSWERED, kind="main")
+
+    @property
+    def declined(self) -> int:
+        """The number of the study's own items that the rater could not judge."""
+        return self.counts["main", "declined"]
+
+    def received(self, kind: str) -> int:
+        """Count the items of a kind that were handed out."""
+        return self.count("leased", *ANSWERED, kind=kind)
+
+
+def read_history(connection: Connection, rater_id: int, now: float | None = None) -> History:
+    """Return what a rater got and answered so far; with ``now``, end what has expired before."""
+    situation = connection.execute(_FIND_SITUATION, {"now": now or 0.0}).one()
+    if situation.has_expired:
+        end_expired(connection, now or 0.0)
+    rows = connection.execute(_FIND_HISTORY, {"rater": rater_id}).all()
+    return History(rows, bool(situation.is_stopped))
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The response to an answer, and the leases and answers of the rater after it."""
+
+    content: dict[str, Any]
+    leases: int
+    answers: int
 
 
 @dataclass(frozen=True)
@@ -104,50 +226,29 @@ def claim(
 
     A person to whom a number of items was ``promised`` gets as many, and no more.
     """
-    end_expired(connection, now)
+    history = read_history(connection, rater_id, now)
     if promised is not None:
         _keep_place(connection, project, rater_id, now)
-    leases = select(assignment.c.id).where(assignment.c.rater_id == rater_id, assignment.c.state == "leased")
-    own = connection.execute(leases.order_by(assignment.c.id)).scalars().all()
-    numbers = [number for number in own if number not in have]
-    want = min(want, len(numbers) + max(0, _LEASES_PER_AHEAD * project.assignment.ahead - len(own)))
+    total = _estimate_total(connection, project, promised, history)
+    own = [row for row in history.rows if row.state == "leased"]
+    held = [row.item_id for row in own if row.id not in have]
+    rows = _find_items(connection, rater_id, held)
+    want = min(want, len(rows) + max(0, _LEASES_PER_AHEAD * project.assignment.ahead - len(own)))
     state = "working"
-    while (missing := want - len(numbers)) > 0:
-        rows, state = _choose(connection, project, rater_id, missing, have, promised)
-        if not rows:
+    while (missing := want - len(rows)) > 0:
+        items, state = _choose(connection, project, rater_id, missing, have, promised, history)
+        if not items:
             break
-        numbers += [_lease(connection, project, rater_id, row, now) for row in rows]
-    items = tuple(present(connection, project, number) for number in numbers)
-    return Claim(
-        items,
-        "working" if items or have else state,
-        count_answers(connection, rater_id),
-        _estimate_total(connection, project, rater_id, promised),
-        *count_main_answers(connection, rater_id),
-    )
+        rows += _lease(connection, project, rater_id, items, now)
+        history = read_history(connection, rater_id) if len(rows) < want else history
+    pages = tuple(present(project, row) for row in rows)
+    state = "working" if rows or have else state
+    return Claim(pages, state, history.answered, total, history.main, history.declined)
 
 
-def next_state(connection: Connection, project: Project, rater_id: int, promised: int | None = None) -> str:
+def next_state(connection: Connection, project: Project, rater_id: int, promised: int | None, history: History) -> str:
     """Return the state of the next claim of a rater without leases, without handing anything out."""
-    return _choose(connection, project, rater_id, 1, (), promised, is_peek=True)[1]
-
-
-def count_answers(connection: Connection, rater_id: int) -> int:
-    """Count the items that a rater has answered."""
-    states = count_states(connection, rater_id)
-    return sum(states[state] for state in ANSWERED)
-
-
-def count_states(connection: Connection, rater_id: int) -> Counter[str]:
-    """Count a rater's assignments by state."""
-    return Counter({str(state): int(count) for state, count in connection.execute(_COUNT_STATES, {"rater": rater_id})})
-
-
-def count_main_answers(connection: Connection, rater_id: int) -> tuple[int, int]:
-    """Count the study's own items that a rater has answered, and those of them that they could not judge."""
-    rows = connection.execute(_COUNT_MAIN, {"rater": rater_id})
-    counts = Counter({str(state): int(count) for state, count in rows})
-    return counts.total(), counts["declined"]
+    return _choose(connection, project, rater_id, 1, (), promised, history, is_peek=True)[1]
 
 
 def release(connection: Connection, rater_id: int) -> None:
@@ -160,10 +261,11 @@ def release(connection: Connection, rater_id: int) -> None:
 def count_open_items(connection: Connection, project: Project) -> int:
     """Count the study's own items that a newcomer could get."""
     if project.assignment.design == "free":
-        count = _count(connection, item.c.kind == "main", item.c.taken < project.assignment.overlap, table=item)
+        count = connection.execute(_COUNT_OPEN, {"overlap": project.assignment.overlap}).scalar_one()
     else:
         count = _count(connection, plan.c.place == _find_place(connection), _is_open_in_plan(), table=plan)
-    return max(0, min(count, _remaining_items(connection, project)))
+    is_stopped = read_fact(connection, "stopped") is not None
+    return max(0, min(count, _remaining_items(connection, project, is_stopped=is_stopped)))
 
 
 def reserve(connection: Connection, project: Project, rater_id: int, count: int, now: float) -> None:
@@ -175,10 +277,9 @@ def reserve(connection: Connection, project: Project, rater_id: int, count: int,
     if project.assignment.design != "free":
         place = _find_place(connection)
         connection.execute(update(rater).where(rater.c.id == rater_id).values(place=place))
-        planned = select(item).join(plan, plan.c.item_id == item.c.id).where(plan.c.place == place, _is_open_in_plan())
-        _reserve_items(
-            connection, project, rater_id, connection.execute(planned.order_by(plan.c.position).limit(count)).all(), now
-        )
+        planned = select(plan.c.item_id).where(plan.c.place == place, _is_open_in_plan())
+        items = connection.execute(planned.order_by(plan.c.position).limit(count)).scalars().all()
+        _lease(connection, project, rater_id, items, now, state="reserved")
         _keep_place(connection, project, rater_id, now, is_new=True)
         return
     overlap = project.assignment.overlap
@@ -186,49 +287,42 @@ def reserve(connection: Connection, project: Project, rater_id: int, count: int,
     people = math.ceil((connection.execute(free).scalar() or 0) / count)
     _keep_place(connection, project, rater_id, now, is_new=True)
     while count > 0:
-        rows, _ = _choose_main(connection, project, rater_id, count, (), urgent=overlap - people)
-        if not rows:
+        history = read_history(connection, rater_id)
+        items, _ = _choose_main(connection, project, rater_id, count, (), history, urgent=overlap - people)
+        if not items:
             return
-        _reserve_items(connection, project, rater_id, rows, now)
-        count -= len(rows)
-
-
-def _reserve_items(
-    connection: Connection, project: Project, rater_id: int, rows: Sequence[Row[Any]], now: float
-) -> None:
-    values = {"leased_at": now, "expires_at": now, "state": "reserved"}
-    connection.execute(insert(assignment), [{**_new_assignment(project, rater_id, row), **values} for row in rows])
-    for row in rows:
-        _take(connection, row.id)
+        _lease(connection, project, rater_id, items, now, state="reserved")
+        count -= len(items)
 
 
 def end_expired(connection: Connection, now: float) -> None:
-    """End expired leases, and the places of people who are away; until the commit, others wait to choose."""
-    if connection.dialect.name == "postgresql":  # One at a time; SQLite has a single writer anyway.
-        connection.execute(text("SELECT pg_advisory_xact_lock(709217)"))
-    change_state(connection, "leased", "expired", assignment.c.expires_at < now)
+    """End expired leases, and the places of people who are away."""
+    _free(connection, connection.execute(_END_LEASES, {"now": now}).scalars().all())
     if people := connection.execute(_END_PLACES, {"now": now}).scalars().all():
         change_state(connection, "reserved", "expired", assignment.c.rater_id.in_(people))
 
 
 def _keep_place(connection: Connection, project: Project, rater_id: int, now: float, *, is_new: bool = False) -> None:
     """Keep a person's reserved items for another while; a place that was given up stays so."""
-    own = update(rater).where(rater.c.id == rater_id)
-    if not is_new:
-        own = own.where(rater.c.place_until.is_not(None))
     seconds = project.assignment.lease_minutes * 60
     if project.assignment.design != "free":  # Somebody else would disturb the plan.
         seconds = max(seconds, _PLANNED_PLACE_SECONDS)
-    connection.execute(own.values(place_until=now + seconds))
+    statement = _TAKE_PLACE if is_new else _KEEP_PLACE
+    connection.execute(statement, {"number": rater_id, "until": now + seconds})
 
 
 def change_state(connection: Connection, old: str, new: str, condition: Any, *, times: int = -1) -> int:
     """Change the state of assignments, which frees their items or takes them again; return their number."""
     change = update(assignment).where(assignment.c.state == old, condition).values(state=new)
     items = connection.execute(change.returning(assignment.c.item_id)).scalars().all()
+    _free(connection, items, times)
+    return len(items)
+
+
+def _free(connection: Connection, items: Sequence[int], times: int = -1) -> None:
+    """Free items that assignments held; each is named once for each of them."""
     for item_id, people in Counter(items).items():
         _take(connection, item_id, times * people)
-    return len(items)
 
 
 def extend_lease(connection: Connection, project: Project, rater_id: int, number: int) -> float:
@@ -248,32 +342,25 @@ def _take(connection: Connection, item_id: int, times: int = 1) -> None:
     connection.execute(_TAKE, {"number": item_id, "times": times})
 
 
-def _special_kinds(connection: Connection) -> set[str]:
-    return set(connection.execute(_FIND_SPECIAL_KINDS).scalars())
-
-
-def _estimate_total(connection: Connection, project: Project, rater_id: int, promised: int | None) -> int:
+def _estimate_total(connection: Connection, project: Project, promised: int | None, history: History) -> int:
     """Estimate how many answers a rater will have given in the end: answers so far, leases, and items open to them."""
-    kinds = _special_kinds(connection)
-    is_own = assignment.c.rater_id == rater_id
+    kinds, settings = count_items(connection), project.assignment
     if promised is not None:
-        total = promised + _count(connection, item.c.kind.in_(kinds - {*_SCATTERED}), table=item)
-        for kind in kinds & {*_SCATTERED}:
-            available = _count(connection, item.c.kind == kind, table=item)
-            total += min(available, count_scattered(project, kind, promised))
-        return total
-    total = _count(connection, is_own, assignment.c.state.in_(("leased", *ANSWERED)))
-    total += _count(connection, item.c.kind.in_(kinds - {*_SCATTERED}), _is_unseen(rater_id), table=item)
-    limit = project.assignment.per_rater
-    counts = _count_by_kind(connection, rater_id) if limit or kinds & {*_SCATTERED} else Counter[str]()
-    most = limit - counts["main"] if limit else sys.maxsize
-    is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
-    own = _count(connection, is_open, is_own, assignment.c.state != "expired")
-    left = max(0, min(_count(connection, is_open, table=item) - own, most, _remaining_items(connection, project)))
-    for kind in kinds & {*_SCATTERED}:
-        unseen = _count(connection, item.c.kind == kind, _is_unseen(rater_id), table=item)
-        left += max(0, min(unseen, count_scattered(project, kind, counts["main"] + left) - counts[kind]))
-    return total + left
+        return promised + count_additional(project, kinds, promised)
+    main = history.received("main")
+    left = int(connection.execute(_COUNT_OPEN, {"overlap": settings.overlap}).scalar_one())
+    own = [row for row in history.rows if row.kind == "main" and row.state != "expired"]
+    left -= sum(1 for row in own if row.taken < settings.overlap)
+    most = settings.per_rater - main if settings.per_rater else sys.maxsize
+    main += max(0, min(left, most, _remaining_items(connection, project, is_stopped=history.is_stopped)))
+    others = sum(history.received(kind) for kind in kinds if kind != "main")
+    return main + max(others, count_additional(project, kinds, main))
+
+
+def count_additional(project: Project, kinds: Mapping[str, int], main: int) -> int:
+    """Return how many items come beside a number of the study's own: practice, test, checks and repeated items."""
+    scattered = (min(kinds.get(kind, 0), count_scattered(project, kind, main)) for kind in _SCATTERED)
+    return kinds.get("training", 0) + kinds.get("qualification", 0) + sum(scattered)
 
 
 # Kinds of items that are scattered between the others: the setting for how often, and the first round that has one.
@@ -294,28 +381,17 @@ def _next_scattered(project: Project, kind: str, rater_id: int, count: int) -> i
     return (count + start) * every + random.Random(f"{project.seed}:{rater_id}:{kind}:{count}").randrange(every)
 
 
-def _find_repeats(connection: Connection, project: Project, rater_id: int) -> Any:
+def _find_repeats(project: Project, history: History) -> Any:
     """Return the condition for items that repeat one which the rater answered at least a round ago."""
-    main = item.alias()
-    was_handed_out = assignment.c.state.not_in(("expired", "reserved"))
-    answered = (
-        select(main.c.name, main.c.outputs, assignment.c.state)
-        .join(assignment, assignment.c.item_id == main.c.id)
-        .where(assignment.c.rater_id == rater_id, main.c.kind == "main", was_handed_out)
-        .order_by(assignment.c.id)
-    )
-    rows = connection.execute(answered).all()
+    rows = [row for row in history.rows if row.kind == "main" and row.state not in ("expired", "reserved")]
     old = [row for row in rows[: max(0, len(rows) - project.quality.repeat_every + 1)] if row.state == "done"]
-    return tuple_(item.c.name, item.c.outputs).in_([(row.name, row.outputs) for row in old])
+    first = item.alias()
+    same = select(1).where(first.c.id.in_([row.item_id for row in old]), first.c.name == item.c.name)
+    return same.where(first.c.outputs == item.c.outputs).correlate(item).exists()
 
 
 def _count(connection: Connection, *conditions: Any, table: Any = _WITH_ITEM) -> int:
     return int(connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one())
-
-
-def _count_by_kind(connection: Connection, rater_id: int) -> Counter[str]:
-    rows = connection.execute(_COUNT_KINDS, {"rater": rater_id})
-    return Counter({str(kind): int(count) for kind, count in rows})
 
 
 def _choose(
@@ -325,54 +401,49 @@ def _choose(
     most: int,
     have: Sequence[int],
     promised: int | None,
+    history: History,
     *,
     is_peek: bool = False,
-) -> tuple[Sequence[Row[Any]], str]:
+) -> tuple[Sequence[int], str]:
     """Return the next items for a rater, or why there are none. Training comes first, then the test, then the work."""
-    counts, kinds = _count_by_kind(connection, rater_id), _special_kinds(connection)
+    kinds, main = count_items(connection), history.received("main")
 
-    def next_special(kind: str) -> Sequence[Row[Any]]:
-        is_new = (item.c.kind == kind) & _is_unseen(rater_id, have)
-        return connection.execute(select(item).where(is_new).order_by(item.c.place).limit(1)).all()
+    def find_special(kind: str, *conditions: Any) -> Sequence[int]:
+        statement = select(item.c.id).where(item.c.kind == kind, _IS_UNSEEN, *conditions).order_by(item.c.place)
+        return connection.execute(statement, {"rater": rater_id, "have": have}).scalars().all()
 
-    def draw_special(kind: str) -> Sequence[Row[Any]]:
-        conditions = [item.c.kind == kind, _is_unseen(rater_id, have)]
-        if kind == "repeat":
-            conditions.append(_find_repeats(connection, project, rater_id))
-        numbers = connection.execute(select(item.c.id).where(*conditions)).scalars()
-        number = min(numbers, key=lambda number: _shuffle_key(project.seed, rater_id, number), default=0)
-        return connection.execute(select(item).where(item.c.id == number)).all()
-
-    def scatter(rows: Sequence[Row[Any]], own: int) -> Sequence[Row[Any]]:
+    def scatter(items: Sequence[int], own: int) -> Sequence[int]:
         """Return a check or repeated item if one is due; otherwise the items that come before the next one."""
-        for kind in [kind for kind in _SCATTERED if rows and kind in kinds]:
-            if counts[kind] < count_scattered(project, kind, own):
-                position = _next_scattered(project, kind, rater_id, counts[kind])
-                if counts["main"] >= position and (special := draw_special(kind)):
-                    return special
-                rows = rows[: max(1, position - counts["main"])]
-        return rows
+        for kind in [kind for kind in _SCATTERED if items and kind in kinds]:
+            count = history.received(kind)
+            if count < count_scattered(project, kind, own):
+                position = _next_scattered(project, kind, rater_id, count)
+                conditions = [_find_repeats(project, history)] if kind == "repeat" else []
+                if main >= position and (special := find_special(kind, *conditions)):
+                    return [min(special, key=lambda number: _shuffle_key(project.seed, rater_id, number))]
+                items = items[: max(1, position - main)]
+        return items
 
     for kind in [kind for kind in ("training", "qualification") if kind in kinds]:
-        if rows := next_special(kind):
-            return rows, "working"
-        is_open = assignment.c.state.in_(("leased", "expired"))
-        if _count(connection, assignment.c.rater_id == rater_id, item.c.kind == kind, is_open):
+        if items := find_special(kind):
+            return items[:1], "working"
+        if history.count("leased", "expired", kind=kind):
             return [], "working"  # the answers of this part decide what comes next
     if "qualification" in kinds and not _is_qualified(connection, project, rater_id):
         return [], "failed"
     if promised is not None:
-        rows, state = _choose_promised(connection, project, rater_id, min(most, promised - counts["main"]), have)
-        return scatter(rows, promised), state
+        items, state = _choose_promised(connection, project, rater_id, min(most, promised - main), have, history)
+        return scatter(items, promised), state
     if project.assignment.per_rater:
-        most = min(most, project.assignment.per_rater - counts["main"])
-    most = min(most, _remaining_items(connection, project))
+        most = min(most, project.assignment.per_rater - main)
+    most = min(most, _remaining_items(connection, project, is_stopped=history.is_stopped))
     if most <= 0:
         return [], "finished"
-    if is_peek and connection.execute(_open_items(project, rater_id, have).limit(1)).first():
+    values = {"overlap": project.assignment.overlap, "rater": rater_id, "have": have, "most": 1}
+    if is_peek and connection.execute(_FIND_OPEN, values).first():
         return [], "working"
-    rows, state = _choose_main(connection, project, rater_id, most, have)
-    return scatter(rows, project.assignment.per_rater or _count(connection, item.c.kind == "main", table=item)), state
+    items, state = _choose_main(connection, project, rater_id, most, have, history)
+    return scatter(items, project.assignment.per_rater or kinds["main"]), state
 
 
 def _is_open_in_plan() -> Any:
@@ -391,30 +462,22 @@ def _find_place(connection: Connection) -> int | None:
 
 
 def _choose_promised(
-    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int]
-) -> tuple[Sequence[Row[Any]], str]:
+    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int], history: History
+) -> tuple[Sequence[int], str]:
     """Return reserved items, or others for a place that was given up, also those that enough people have judged."""
-    if most <= 0 or read_fact(connection, "stopped"):
+    if most <= 0 or history.is_stopped:
         return [], "finished"
-    is_reserved = (assignment.c.rater_id == rater_id) & (assignment.c.state == "reserved")
-    reserved = select(item).select_from(_WITH_ITEM).where(is_reserved).order_by(assignment.c.id).limit(most)
-    if rows := connection.execute(reserved).all():
-        return rows, "working"
-    unseen = select(item).where(item.c.kind == "main", _is_unseen(rater_id, have))
-    if project.assignment.design == "free":
-        rows, _ = _choose_main(connection, project, rater_id, most, have)
-    else:
-        place = select(rater.c.place).where(rater.c.id == rater_id).scalar_subquery()
-        unseen = unseen.where(item.c.id.in_(select(plan.c.item_id).where(plan.c.place == place)))
-    if not rows:
-        rows = connection.execute(unseen.order_by(item.c.taken, item.c.place).limit(most)).all()
-    return rows, "working" if rows else "finished"
-
-
-def _is_unseen(rater_id: int, have: Sequence[int] = ()) -> Any:
-    """Return the condition for items that a rater never had, or whose lease expired and which left their page."""
-    is_gone = (assignment.c.state == "expired") & assignment.c.id.not_in(have)
-    return ~exists().where(assignment.c.item_id == item.c.id, assignment.c.rater_id == rater_id, ~is_gone)
+    items: Sequence[int] = [row.item_id for row in history.rows if row.state == "reserved"][:most]
+    if not items and project.assignment.design == "free":
+        items, _ = _choose_main(connection, project, rater_id, most, have, history)
+    if not items:
+        unseen = select(item.c.id).where(item.c.kind == "main", _IS_UNSEEN)
+        if project.assignment.design != "free":
+            place = select(rater.c.place).where(rater.c.id == rater_id).scalar_subquery()
+            unseen = unseen.where(item.c.id.in_(select(plan.c.item_id).where(plan.c.place == place)))
+        unseen = unseen.order_by(item.c.taken, item.c.place).limit(most)
+        items = connection.execute(unseen, {"rater": rater_id, "have": have}).scalars().all()
+    return items, "working" if items else "finished"
 
 
 def _is_qualified(connection: Connection, project: Project, rater_id: int) -> bool:
@@ -428,32 +491,33 @@ def _is_qualified(connection: Connection, project: Project, rater_id: int) -> bo
     return not right or sum(right) / len(right) >= project.quality.pass_share
 
 
-def _remaining_items(connection: Connection, project: Project) -> int:
+def _remaining_items(connection: Connection, project: Project, *, is_stopped: bool) -> int:
     """Return how many items may still be handed out under the stop rules."""
-    if read_fact(connection, "stopped"):
-        return 0
-    if not project.stop.answers:
-        return sys.maxsize
+    if is_stopped or not project.stop.answers:
+        return 0 if is_stopped else sys.maxsize
     return project.stop.answers - _count(connection, assignment.c.state.in_(_TAKING), item.c.kind == "main")
 
 
 def _choose_main(
-    connection: Connection, project: Project, rater_id: int, most: int, have: Sequence[int], *, urgent: int = -1
-) -> tuple[Sequence[Row[Any]], str]:
+    connection: Connection,
+    project: Project,
+    rater_id: int,
+    most: int,
+    have: Sequence[int],
+    history: History,
+    *,
+    urgent: int = -1,
+) -> tuple[Sequence[int], str]:
     """Return open items; those that ``urgent`` or fewer people have come before all others."""
     overlap, early = project.assignment.overlap, project.assignment.early
-    open_items = _open_items(project, rater_id, have)
-    had = select(assignment.c.item_id).where(assignment.c.rater_id == rater_id, assignment.c.state == "expired")
-    if own := connection.execute(had).scalars().all():  # Own items come first: perhaps there is a draft.
-        again = connection.execute(open_items.where(item.c.id.in_(own)).order_by(item.c.place).limit(most)).all()
-        if again:
-            return again, "working"
-    first = select(item.c.place).where(item.c.kind == "main").order_by(item.c.place).limit(early).subquery()
-    block = open_items.where(item.c.place.in_(select(first.c.place))).order_by(item.c.taken, item.c.place)
-    in_order = open_items.order_by(item.c.taken, item.c.place).limit(_POOL)
-    pool = connection.execute(in_order.where(item.c.taken <= urgent)).all() if urgent >= 0 else []
-    pool = pool or (connection.execute(block).all() if early and overlap > 1 else [])
-    pool = pool or connection.execute(in_order).all()
+    values = {"overlap": overlap, "rater": rater_id, "have": have, "most": _POOL}
+    own = [row.item_id for row in history.rows if row.state == "expired"]  # They come first: perhaps there is a draft.
+    if own and (again := connection.execute(_FIND_AGAIN, {**values, "items": own, "most": most}).all()):
+        return [row.id for row in again], "working"
+    pool = connection.execute(_FIND_URGENT, {**values, "urgent": urgent}).all() if urgent >= 0 else []
+    if not pool and early and overlap > 1:
+        pool = connection.execute(_FIND_EARLY, {**values, "early": early, "most": early}).all()
+    pool = pool or connection.execute(_FIND_OPEN, values).all()
     if not pool:
         other = assignment.alias("own")
         is_own = exists().where(
@@ -461,64 +525,82 @@ def _choose_main(
         )
         others = assignment.c.state.in_(("leased", "reserved")) & (assignment.c.rater_id != rater_id) & ~is_own
         return [], "waiting" if _count(connection, others, table=assignment) else "finished"
-    past = select(item.c.system, item.c.name).select_from(_WITH_ITEM).where(assignment.c.rater_id == rater_id)
-    rows = connection.execute(past.where(assignment.c.state != "expired")).all()
-    systems, names = Counter(row.system for row in rows), Counter(row.name for row in rows)
-    candidates = {row.id: row for row in pool if row.taken == pool[0].taken}
-    choice: list[Row[Any]] = []
+    systems = Counter(row.system for row in history.rows if row.state != "expired")
+    names = Counter(row.name for row in history.rows if row.state != "expired")
 
-    def rank(row: Row[Any]) -> tuple[int, int, bytes]:
+    def rank(row: Any) -> tuple[int, int, int]:
         return names[row.name], systems[row.system], _shuffle_key(project.seed, rater_id, row.id)
 
+    candidates = [(rank(row), row) for row in pool if row.taken == pool[0].taken]
+    heapq.heapify(candidates)
+    choice: list[int] = []
     while candidates and len(choice) < most:
-        best = candidates.pop(min(candidates.values(), key=rank).id)
-        choice.append(best)
-        names[best.name] += 1
-        systems[best.system] += 1
+        before, row = heapq.heappop(candidates)
+        if (now := rank(row)) != before:  # An item of the same source or system was chosen meanwhile.
+            heapq.heappush(candidates, (now, row))
+            continue
+        choice.append(row.id)
+        names[row.name] += 1
+        systems[row.system] += 1
     return choice, "working"
 
 
-def _open_items(project: Project, rater_id: int, have: Sequence[int]) -> Select[Any]:
-    is_open = (item.c.kind == "main") & (item.c.taken < project.assignment.overlap)
-    return select(item).where(is_open, _is_unseen(rater_id, have))
+def _shuffle_key(seed: int, rater_id: int, item_id: int) -> int:
+    """Return a number by which items are in another order for each person; hashes of whole numbers are constant."""
+    return hash((seed, rater_id, item_id))
 
 
-@lru_cache(maxsize=100_000)
-def _shuffle_key(seed: int, rater_id: int, item_id: int) -> bytes:
-    return hashlib.blake2b(f"{seed}:{rater_id}:{item_id}".encode(), digest_size=8).digest()
+def _find_items(connection: Connection, rater_id: int, items: Sequence[int]) -> list[SimpleNamespace]:
+    """Return items in this order, each with the rater's assignment, if there is one."""
+    rows = connection.execute(_FIND_ITEMS, {"rater": rater_id, "items": items}) if items else ()
+    by_id = {row.id: SimpleNamespace(**row._mapping) for row in rows}
+    return [by_id[number] for number in items]
 
 
-def _lease(connection: Connection, project: Project, rater_id: int, row: Row[Any], now: float) -> int:
-    values = {"state": "leased", "leased_at": now, "expires_at": now + project.assignment.lease_minutes * 60}
-    own = connection.execute(_FIND_LEASE, {"item": row.id, "rater": rater_id}).first()
-    if own is None or own.state != "reserved":
-        _take(connection, row.id)
-    if own is not None:
-        connection.execute(update(assignment).where(assignment.c.id == own.id).values(**values))
-        return int(own.id)
-    values |= _new_assignment(project, rater_id, row)
-    return int(connection.execute(_INSERT_LEASE, values).scalar_one())
+def _lease(
+    connection: Connection, project: Project, rater_id: int, items: Sequence[int], now: float, state: str = "leased"
+) -> list[SimpleNamespace]:
+    """Lease or reserve items for a rater, and return them with their assignments."""
+    rows = _find_items(connection, rater_id, items)
+    if free := [row.id for row in rows if row.state != "reserved"]:
+        connection.execute(_TAKE_SEVERAL, {"items": free})
+    seconds = project.assignment.lease_minutes * 60 if state == "leased" else 0.0
+    values = {"state": state, "leased_at": now, "expires_at": now + seconds}
+    new = [row for row in rows if row.number is None]
+    if own := [row.number for row in rows if row.number is not None]:
+        connection.execute(update(assignment).where(assignment.c.id.in_(own)).values(**values))
+    for row in new:
+        layout = list(range(len(json.loads(row.outputs))))
+        random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
+        row.layout, row.revision = json.dumps(layout), 0
+    if new:
+        shared = {"rater_id": rater_id, "revision": 0, **values}
+        parameters = [{"item_id": row.id, "layout": row.layout, **shared} for row in new]
+        numbers = connection.execute(_INSERT_LEASES, parameters).scalars().all()
+        for row, number in zip(new, numbers, strict=True):
+            row.number = number
+    for row in rows:
+        row.state, row.expires_at = state, values["expires_at"]
+    return rows
 
 
-def _new_assignment(project: Project, rater_id: int, row: Row[Any]) -> dict[str, Any]:
-    layout = list(range(len(json.loads(row.outputs))))
-    random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
-    return {"item_id": row.id, "rater_id": rater_id, "layout": json.dumps(layout), "revision": 0}
+def present_own(connection: Connection, project: Project, rater_id: int, items: Sequence[int]) -> list[dict[str, Any]]:
+    """Return items that a rater has, as their browser gets them."""
+    return [present(project, row) for row in _find_items(connection, rater_id, items)]
 
 
-def present(connection: Connection, project: Project, number: int) -> dict[str, Any]:
+def present(project: Project, row: SimpleNamespace) -> dict[str, Any]:
     """Return an item as the rater's browser gets it: no system, no id of the evaluation set, no sign of a check."""
-    row = connection.execute(_FIND, {"number": number}).one()
     return {
         **page_item(project, row, json.loads(row.layout)),
-        "assignment": number,
+        "assignment": row.number,
         "revision": row.revision,
         "expires_at": row.expires_at,
         "draft": json.loads(row.draft) if row.draft else None,
     }
 
 
-def page_item(project: Project, row: Row[Any], layout: Sequence[int]) -> dict[str, Any]:
+def page_item(project: Project, row: Any, layout: Sequence[int]) -> dict[str, Any]:
     """Return what the page shows of an item, to a rater or in a preview."""
     texts = [output["text"] for output in arrange(row.outputs, layout)]
     content: dict[str, Any] = {"training": row.kind == "training", "source": row.source, "outputs": texts}
@@ -536,15 +618,14 @@ def arrange(outputs: str, layout: Sequence[int]) -> list[Mapping[str, str]]:
 
 def _split(text: str, method: str) -> list[list[str]]:
     """Return tokens, each with the text before it, so that the page shows the whole text."""
-    spans = tasks.spans(text, method)
+    spans = token_spans(text, method)
     ends = [0, *(end for _, end in spans)]
     return [[text[before:start], text[start:end]] for before, (start, end) in zip(ends, spans, strict=False)]
 
 
 def own_assignment(connection: Connection, rater_id: int, number: int) -> Row[Any]:
     """Return an assignment with its item; another person's is refused like one that does not exist."""
-    statement = _FIND_OWN_LOCKED if connection.dialect.name == "postgresql" else _FIND_OWN
-    row = connection.execute(statement, {"number": number, "rater": rater_id}).first()
+    row = connection.execute(_FIND_OWN, {"number": number, "rater": rater_id}).first()
     if row is None:
         raise Refusal(404, "unknown", "This item is not one of yours.")
     return row
@@ -562,7 +643,7 @@ def submit(
     waited: float = 0.0,
     hidden: float = 0.0,
     counts: bool = True,
-) -> dict[str, Any]:
+) -> Receipt:
     """Store an answer and report which revision it became; ``counts`` is false for excluded people.
 
     The client made ``key`` for this answer: the same key again gets the same response, and with another payload a
@@ -571,11 +652,11 @@ def submit(
     """
     row = own_assignment(connection, rater_id, assignment_id)
     digest = fingerprint(assignment_id, revision, payload)
-    earlier = connection.execute(_FIND_KEY, {"rater": rater_id, "sent_key": key}).first()
-    if earlier is not None:
+    is_reused = Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
+    if row.revision and (earlier := connection.execute(_FIND_KEY, {"rater": rater_id, "sent_key": key}).first()):
         if earlier.digest != digest:
-            raise Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
-        return _acknowledge(project, row, earlier)
+            raise is_reused
+        return Receipt(_acknowledge(project, row, earlier._mapping), row.leases, row.answers)
     layout = json.loads(row.layout)
     outputs = arrange(row.outputs, layout)
     texts = {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens}
@@ -588,7 +669,7 @@ def submit(
         statement = select(entry).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
         current = connection.execute(statement).first()
         if current is not None and json.loads(current.payload) == answer:
-            return _acknowledge(project, row, current)
+            return Receipt(_acknowledge(project, row, current._mapping), row.leases, row.answers)
         message = "This item was answered elsewhere after this page was loaded. That answer was kept, yours was not."
         latest, page = without_systems(current.payload if current else None), page_item(project, row, layout)
         raise Refusal(409, "stale", message, revision=row.revision, current=latest, item=page)
@@ -609,18 +690,22 @@ def submit(
         "seconds": seconds,
         "created_at": now,
     }
-    new = connection.execute(_INSERT, values).one()
+    try:
+        values["id"] = connection.execute(_INSERT, values).scalar_one()
+    except IntegrityError:  # The key was used for another item, as this one has no answer with it.
+        raise is_reused from None
     state = "done"
     if not counts or row.state == "replaced":  # Another person has the item.
         state = "replaced"
     elif row.kind == "main" and "cannot_judge" in answer and _can_be_replaced(connection, project, row):
         state = "declined"
-    change = update(assignment).where(assignment.c.id == row.id)
-    connection.execute(change.values(revision=row.revision + 1, state=state))
+    connection.execute(_ANSWER, {"number": row.id, "new_revision": row.revision + 1, "new_state": state})
     if times := (state in _TAKING) - (row.state in _TAKING):
         _take(connection, row.item_id, times)
-    connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
-    return _acknowledge(project, row, new)
+    if row.draft is not None:
+        connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
+    leases, answers = row.leases - (row.state == "leased"), row.answers + (row.state not in ANSWERED)
+    return Receipt(_acknowledge(project, row, values), leases, answers)
 
 
 def _can_be_replaced(connection: Connection, project: Project, row: Row[Any]) -> bool:
@@ -632,9 +717,7 @@ def _can_be_replaced(connection: Connection, project: Project, row: Row[Any]) ->
 
 def mark_shown(connection: Connection, rater_id: int, assignment_id: int, now: float) -> None:
     """Store when an item first stood on the rater's screen; showing it again changes nothing."""
-    is_new = (assignment.c.shown_at.is_(None)) & (assignment.c.revision == 0)
-    own = update(assignment).where(assignment.c.id == assignment_id, assignment.c.rater_id == rater_id, is_new)
-    connection.execute(own.values(shown_at=now))
+    connection.execute(_MARK_SHOWN, {"number": assignment_id, "rater": rater_id, "now": now})
 
 
 def _measure_time(connection: Connection, row: Row[Any], now: float, waited: float, hidden: float) -> float | None:
@@ -657,10 +740,10 @@ def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _acknowledge(project: Project, row: Row[Any], answer: Row[Any]) -> dict[str, Any]:
+def _acknowledge(project: Project, row: Row[Any], answer: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the response to an answer, the same for the first time and for every repetition."""
-    content = {"assignment": row.id, "entry": answer.id, "revision": answer.revision, "late": answer.late}
-    return {**content, **feedback(project, json.loads(answer.payload), row, json.loads(row.layout))}
+    content = {"assignment": row.id, "entry": answer["id"], "revision": answer["revision"], "late": answer["late"]}
+    return {**content, **feedback(project, json.loads(answer["payload"]), row, json.loads(row.layout))}
 
 
 def feedback(project: Project, answer: Mapping[str, Any], row: Row[Any], layout: Sequence[int]) -> dict[str, Any]:

@@ -70,6 +70,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         linking.add_argument("--public-url", metavar="URL", help="what links begin with (default: local, port 8000)")
 
     action("status", "show progress, agreement and conspicuous raters", formats=True)
+    move = action("move", "move a running study to another database, as from SQLite to PostgreSQL", formats=True)
+    move.add_argument("target", metavar="NEW", help="the new database: postgresql://… or sqlite:///FILE")
     backup = action("backup", "copy a SQLite project while it runs")
     backup.add_argument("--force", action="store_true", help="overwrite a file that plainly did not write")
     backup.add_argument("output", metavar="FILE", type=Path, help="file for the copy")

@@ -17,10 +17,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from plainly.core.errors import BadInput
 from plainly.core.files import read_shipped
 from plainly.core.tables import jsonable
 from plainly_studio.exports import Ledger
-from plainly_studio.people import Person, Secret
+from plainly_studio.people import Person, Secret, seconds_per_item
 from plainly_studio.project import Project
 from plainly_studio.store import InvalidField, Refusal, Store, Transaction, log_event, read_fact, store_fact
 
@@ -28,6 +29,7 @@ T = TypeVar("T")
 HERE = Path(__file__).parent
 ENGLISH = "en"
 _FRESH_SECONDS = 2.0
+_ESTIMATE_SECONDS = 10.0
 # By role: an owner can be a rater in the same browser, and a visitor has no session yet.
 COOKIES = {"rater": "studio_session", "owner": "studio_owner", "visitor": "studio_visit"}
 _TEMPLATES = Environment(
@@ -113,14 +115,26 @@ class Studio:
     visits: Limiter = field(default_factory=lambda: Limiter(rate=10, burst=300))
     _project: tuple[float, Project] | None = None
     _proof: tuple[float, Future[None]] | None = None
+    _seconds_per_item: tuple[float, float] | None = None
 
     @property
     def project(self) -> Project:
         """The settings, read again every few seconds because another server may have changed them."""
         now = time.monotonic()
         if self._project is None or now - self._project[0] > _FRESH_SECONDS:
-            self._project = (now, self.store.project())
+            try:
+                self._project = (now, self.store.project())
+            except BadInput:  # The database does not answer, or the study was moved: requests that need it are refused.
+                if self._project is None:
+                    raise
         return self._project[1]
+
+    def seconds_per_item(self, connection: Connection) -> float:
+        """Estimate how long an item takes; the estimate is renewed every few seconds."""
+        now = time.monotonic()
+        if self._seconds_per_item is None or now - self._seconds_per_item[0] > _ESTIMATE_SECONDS:
+            self._seconds_per_item = (now, seconds_per_item(connection, self.project))
+        return self._seconds_per_item[1]
 
     def reload(self) -> None:
         """Read the settings again at the next use."""
@@ -160,6 +174,10 @@ class Studio:
 
     async def read(self, work: Transaction[T]) -> T:
         return await run_in_threadpool(self.store.read, work)
+
+    async def look_up(self, work: Transaction[T]) -> T:
+        """Read something short that every request needs."""
+        return await asyncio.wrap_future(self.store.look_up(work))
 
     async def write(self, work: Transaction[T]) -> T:
         return await asyncio.wrap_future(self.store.write(work))

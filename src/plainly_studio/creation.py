@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from sqlalchemy import Connection, insert, select, text
 
 from plainly import data, io
@@ -91,6 +92,7 @@ def create(
 ) -> NewProject:
     """Fill a new database with the project and its items."""
     items = make_items(project, directory=directory, demo=demo, progress=progress)
+    project = share_items(project, sum(row["kind"] == "main" for row in items))
     items += quality_items(project, directory)
     places, balance = plan_places(project, items)
     kinds = Counter(row["kind"] for row in items)
@@ -104,6 +106,17 @@ def create(
         remarks.append(f"Identical outputs are tied and not shown: {tied} in this study.")
     project_facts = (project.name, hide_password(store.url), owner_path, count)
     return NewProject(*project_facts, remark=" ".join(remarks), balance=tuple(balance))
+
+
+def share_items(project: Project, count: int) -> Project:
+    """Return the project with the number of items for each rater that follows from the number of raters."""
+    settings = project.assignment
+    if settings.design != "free" or not settings.raters or settings.per_rater:
+        return project
+    if settings.raters < settings.overlap:
+        raise BadInput(f"overlap = {settings.overlap} needs at least as many raters, not raters = {settings.raters}.")
+    per_rater = -(-count * settings.overlap // settings.raters)
+    return structs.replace(project, assignment=structs.replace(settings, per_rater=per_rater))
 
 
 def fill(

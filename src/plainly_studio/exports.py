@@ -14,7 +14,7 @@ import math
 import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec import to_builtins
@@ -27,6 +27,7 @@ from plainly.io.tables import import_pyarrow
 from plainly.people.preferences import Choice
 from plainly.people.rating_tables import escape_formula
 from plainly.people.ratings import Judgements, Rating
+from plainly.text.words import token_spans
 from plainly_studio import rules, tasks
 from plainly_studio.project import Project, TaskName, parse_project
 from plainly_studio.schema import adjudication, entry, item, rater
@@ -51,7 +52,8 @@ COLUMNS: Mapping[TaskName, tuple[str, ...]] = {
 }  # fmt: skip
 _NO_RATINGS = {
     "ranking": "people rank outputs, which plainly meta reads without further options.",
-    "operations": "people mark operations. For plainly operations: plainly studio export … --format aln",
+    "operations": "people mark operations. For their rates: plainly results. For plainly operations: plainly studio "
+    "export … --format aln",
 }
 
 
@@ -128,9 +130,7 @@ class Ledger:
         if connection.execute(select(func.count()).select_from(item)).scalar_one() != len(self.items):
             rows = connection.execute(select(item).order_by(item.c.place))
             self.items = {row.id: Unit.from_row(row) for row in rows}
-        # An id is assigned before its row is committed: with several writers a smaller one may appear after a larger.
-        start = self._last - (0 if self.store.sqlite else 1000)
-        entries = connection.execute(select(entry).where(entry.c.id > start).order_by(entry.c.id)).all()
+        entries = connection.execute(select(entry).where(entry.c.id > self._last).order_by(entry.c.id)).all()
         people = connection.execute(select(rater)).all()
         self.raters = {person.id: person.pseudonym for person in people}
         excluded = [person for person in people if person.excluded_at is not None]
@@ -247,10 +247,12 @@ def _rating_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[
 
 
 def _ranking_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterator[Record]:
-    choice, outputs = asdict(_choice(unit, answer)), dict(unit.outputs)
-    texts = {"shown": choice["shown"], "outputs": [outputs[system] for system in choice["shown"]]}
-    yield {**choice, **to_builtins(project.ranking)} | {
-        name: json.dumps(cell, ensure_ascii=False) for name, cell in texts.items()
+    choice, outputs = _choice(unit, answer), dict(unit.outputs)
+    texts = {"shown": choice.shown, "outputs": [outputs[system] for system in choice.shown]}
+    yield {
+        **{name: getattr(choice, name) for name in ("best", "worst", "tie")},
+        **to_builtins(project.ranking),
+        **{name: json.dumps(cell, ensure_ascii=False) for name, cell in texts.items()},
     }
 
 
@@ -258,7 +260,7 @@ def _operation_rows(project: Project, unit: Unit, answer: StudyAnswer) -> Iterat
     texts = {"source": unit.source, "output": unit.output}
     # Where the tokens stand in the text, in Unicode code points: 0-3,9-12
     offsets = {
-        side: [f"{start}-{end}" for start, end in tasks.spans(text, unit.tokens)] for side, text in texts.items()
+        side: [f"{start}-{end}" for start, end in token_spans(text, unit.tokens)] for side, text in texts.items()
     }
     groups = answer.payload.get("groups", ())
     if not groups:  # No operation, or not judged: that is an answer too.

@@ -22,13 +22,13 @@ from plainly.core.sampling import Sampling
 from plainly.people.preferences import rank
 from plainly.stats.agreement import FEWEST, OUTLIER_ERROR, AlphaDistance, LongRatings, Rater
 from plainly.stats.resample import Ints
+from plainly.text.words import token_spans
 from plainly_studio import exports, tasks
 from plainly_studio.exports import Ledger, StudyAnswer
 from plainly_studio.project import Project
 
 _GROWTH = 10
 _PACE_SECONDS = 3600.0
-_FEW = 5
 _DRAWS = 200
 _MOST_DRAWN = 20_000
 _DRIFT_FEWEST = 10
@@ -133,7 +133,7 @@ def _token_columns(ledger: Ledger, answers: Sequence[StudyAnswer]) -> Iterator[C
     for answer in answers:
         unit = ledger.items[answer.item]
         for side, text in (("source", unit.source), ("output", unit.output)):
-            length = len(tasks.spans(text, unit.tokens))
+            length = len(token_spans(text, unit.tokens))
             tokens = np.zeros(length, dtype=np.int64)
             for group in reversed(answer.payload["groups"]):
                 tokens[group[side]] = names.index(group["labels"][0])

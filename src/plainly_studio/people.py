@@ -115,10 +115,7 @@ def invite(
 
 def find_invitation(connection: Connection, token: str) -> Row[Any]:
     """Return the invitation behind a token; a wrong token and a revoked one get the same refusal."""
-    statement = select(invitation).where(invitation.c.token_hash == hash_token(token))
-    if connection.dialect.name == "postgresql":
-        statement = statement.with_for_update()
-    row = connection.execute(statement).first()
+    row = connection.execute(select(invitation).where(invitation.c.token_hash == hash_token(token))).first()
     if row is None or row.revoked_at is not None or (row.once and row.uses):
         raise Refusal(404, "no-invitation", "This link is not valid (any more). Ask the sender for a new one.")
     return row
@@ -394,7 +391,7 @@ def withdraw(connection: Connection, project: Project, person: Person) -> tuple[
     The row stays until ``personal_until``: what is owed, and the verdict of tests and checks. Platform ids stay only
     where they are needed for the payment.
     """
-    count = assignments.count_answers(connection, person.id)
+    count = assignments.read_history(connection, person.id).answered
     outcome = end_work(connection, project, person)
     past = connection.execute(select(rater.c.past_checks).where(rater.c.id == person.id)).scalar()
     checks = _add_checks(_count_checks(connection, project).get(person.id), past)
@@ -472,23 +469,22 @@ def outcome_of(
     return "returned" if state in ("finished", "left") else None
 
 
-def settle(connection: Connection, project: Project, person: Person) -> int:
-    """Record the outcome as soon as nothing is left to do, whatever the browser does next; return the answer count."""
-    states = assignments.count_states(connection, person.id)
-    if not states["leased"]:
-        state = assignments.next_state(connection, project, person.id, person.promised)
-        counts = assignments.count_main_answers(connection, person.id) if state != "working" else (0, 0)
-        if (outcome := outcome_of(project, state, *counts, person.promised)) is not None:
-            record_outcome(connection, person.id, outcome)
-    return sum(states[state] for state in assignments.ANSWERED)
+def settle(connection: Connection, project: Project, person: Person) -> None:
+    """Record the outcome of a person without leases as soon as nothing is left, whatever the browser does next."""
+    history = assignments.read_history(connection, person.id)
+    state = assignments.next_state(connection, project, person.id, person.promised, history)
+    outcome = outcome_of(project, state, history.main, history.declined, person.promised)
+    if outcome is not None:
+        record_outcome(connection, person.id, outcome)
 
 
 def end_work(connection: Connection, project: Project, person: Person) -> Outcome:
     """End a person's work for good, and record the outcome; one that was reached before stays."""
-    done, declined = assignments.count_main_answers(connection, person.id)
-    is_at_work = bool(assignments.count_states(connection, person.id)["leased"])
-    state = "left" if is_at_work else assignments.next_state(connection, project, person.id, person.promised)
-    outcome = outcome_of(project, "left" if state == "working" else state, done, declined, person.promised)
+    history, state = assignments.read_history(connection, person.id), "working"
+    if not history.count("leased"):
+        state = assignments.next_state(connection, project, person.id, person.promised, history)
+    state = "left" if state == "working" else state
+    outcome = outcome_of(project, state, history.main, history.declined, person.promised)
     outcome = outcome if person.outcome in (None, "returned") else person.outcome
     release(connection, person.id)
     record_outcome(connection, person.id, outcome or "returned")
@@ -542,15 +538,11 @@ def count_places(connection: Connection, project: Project) -> int:
     return min(count, agreed_items(project) or count)
 
 
-def workload(connection: Connection, project: Project) -> dict[str, int]:
+def workload(connection: Connection, project: Project, seconds: float) -> dict[str, int]:
     """Return how many items await a newcomer, about how many minutes they take, and how many are the study's own."""
-    by_kind = select(item.c.kind, func.count()).group_by(item.c.kind)
-    kinds = {kind: int(count) for kind, count in connection.execute(by_kind)}
     main = count_places(connection, project)
-    count = main + kinds.get("training", 0) + kinds.get("qualification", 0)
-    for kind in ("check", "repeat"):
-        count += min(kinds.get(kind, 0), assignments.count_scattered(project, kind, main))
-    minutes = max(1, round(count * seconds_per_item(connection, project) / 60 + 0.4))
+    count = main + assignments.count_additional(project, assignments.count_items(connection), main)
+    minutes = max(1, round(count * seconds / 60 + 0.4))
     return {"count": count if main else 0, "minutes": minutes, "main": main}
 
 

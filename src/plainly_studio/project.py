@@ -84,11 +84,9 @@ class Assignment(Settings, frozen=True):
     per_rater: int = 0  # 0: no limit
     replacements: int = 2  # how many people are replaced for an item because they could not judge it
     design: Design = "free"
-    raters: int = 0  # of a planned design; 0: as many as it needs
+    raters: int = 0  # who share the items; 0: as many as a planned design needs, or as people come
 
     def __post_init__(self) -> None:
-        if self.design == "free" and self.raters:
-            raise ValueError('assignment.raters belongs to a planned design: design = "latin-square" or "blocks".')
         if self.overlap < 1 or self.lease_minutes <= 0 or not 1 <= self.ahead <= 10 or self.replacements < 0:
             raise ValueError(
                 "assignment needs overlap >= 1, lease_minutes > 0, ahead from 1 to 10 and replacements >= 0."

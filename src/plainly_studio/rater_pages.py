@@ -60,7 +60,7 @@ async def _join_page(call: Call, crowd: dict[str, str], *, status: int = 200, no
         options = {"session_token": call.request.cookies.get(COOKIES["rater"], "")}
         people.find_invitation(connection, token)
         visit = None if is_preview else people.recognise(connection, project, studio.secret, token, crowd, **options)
-        return visit, people.workload(connection, project)
+        return visit, people.workload(connection, project, studio.seconds_per_item(connection))
 
     visit, workload = await studio.read(work)
     is_known = visit is not None and visit.person is not None
@@ -148,11 +148,11 @@ async def claim(call: Call) -> Response:
     on_screen = _read_on_screen(call)
 
     def work(connection: Connection) -> tuple[assignments.Claim, people.Outcome | None, float]:
-        seconds = people.seconds_per_item(connection, project)
+        seconds = studio.seconds_per_item(connection)
         if (state := _final_state(person)) is not None:
             outcome = person.outcome or people.end_work(connection, project, person)
-            counts = assignments.count_main_answers(connection, person.id)
-            claim = assignments.Claim((), state, assignments.count_answers(connection, person.id), None, *counts)
+            history = assignments.read_history(connection, person.id)
+            claim = assignments.Claim((), state, history.answered, None, history.main, history.declined)
             return claim, outcome, seconds
         if on_screen is not None:
             assignments.mark_shown(connection, person.id, on_screen, time.time())
@@ -213,7 +213,7 @@ async def stop_work(call: Call) -> Response:
         outcome = people.end_work(connection, project, person)
         connection.execute(update(schema.rater).where(schema.rater.c.id == person.id).values(state="left"))
         log_event(connection, person.pseudonym, "leave", {"outcome": outcome})
-        return assignments.count_answers(connection, person.id), outcome
+        return assignments.read_history(connection, person.id).answered, outcome
 
     count, outcome = await studio.write(work)
     code = people.final_page(project, studio.secret, person, outcome)
@@ -229,18 +229,21 @@ async def answer(call: Call) -> Response:
     times = {name: _read_seconds(call, name) for name in ("waited", "hidden")}
     payload, counts, on_screen = call.data.get("payload"), call.person.state != "excluded", _read_on_screen(call)
 
-    def work(connection: Connection) -> tuple[dict[str, Any], int]:
-        content = assignments.submit(
+    def work(connection: Connection) -> assignments.Receipt:
+        receipt = assignments.submit(
             connection, call.studio.project, call.person.id, number,
             key=key, revision=revision, payload=payload, counts=counts, **times,
         )  # fmt: skip
         if on_screen is not None:
             assignments.mark_shown(connection, call.person.id, on_screen, time.time())
-        return content, people.settle(connection, call.studio.project, call.person)
+        if not receipt.leases:
+            people.settle(connection, call.studio.project, call.person)
+        return receipt
 
-    content, count = await call.studio.write(work)
-    response = reply(content, 201)
-    response.headers["x-studio-answered"] = str(count)  # Not in the body, which is the same for every repetition.
+    receipt = await call.studio.write(work)
+    response = reply(receipt.content, 201)
+    # Not in the body, which is the same for every repetition.
+    response.headers["x-studio-answered"] = str(receipt.answers)
     return response
 
 
@@ -275,7 +278,7 @@ async def list_answers(call: Call) -> Response:
     """Return the rater's latest answers, newest first, to look at and to change."""
     assignment, entry, project = schema.assignment, schema.entry, call.studio.project
     latest = (
-        select(assignment.c.id, entry.c.payload)
+        select(assignment.c.item_id, entry.c.payload)
         .join(entry, (entry.c.assignment_id == assignment.c.id) & (entry.c.revision == assignment.c.revision))
         .where(assignment.c.rater_id == call.person.id, assignment.c.state.in_(("done", "declined")))
         .order_by(entry.c.id.desc())
@@ -283,10 +286,9 @@ async def list_answers(call: Call) -> Response:
     )
 
     def work(connection: Connection) -> list[dict[str, Any]]:
-        return [
-            {**assignments.present(connection, project, row.id), "answer": assignments.without_systems(row.payload)}
-            for row in connection.execute(latest).all()
-        ]
+        answers = {row.item_id: assignments.without_systems(row.payload) for row in connection.execute(latest)}
+        items = assignments.present_own(connection, project, call.person.id, list(answers))
+        return [{**item, "answer": answer} for item, answer in zip(items, answers.values(), strict=True)]
 
     return reply({"items": await _add_rows(call, await call.studio.read(work))})
 
@@ -335,7 +337,7 @@ async def preview_claim(call: Call) -> Response:
     def read(connection: Connection) -> tuple[list[dict[str, Any]], float]:
         rows = _preview_rows(connection)
         items = [assignments.page_item(project, row, range(len(json.loads(row.outputs)))) for row in rows]
-        return items, people.seconds_per_item(connection, project)
+        return items, call.studio.seconds_per_item(connection)
 
     items, seconds = await call.studio.read(read)
     items = await _add_rows(call, items)

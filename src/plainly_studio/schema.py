@@ -10,6 +10,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, In
 from sqlalchemy import UniqueConstraint as Unique
 
 metadata = MetaData()
+VERSION = 2  # raise it with every new table, column or index; ``store.upgrade_tables`` adds them to older databases
 _ID = BigInteger().with_variant(Integer, "sqlite")
 _TIME = Float(53)
 

@@ -1,11 +1,12 @@
 """The database: how it is opened, and the only code that writes to it.
 
-SQLite allows one writer. Instead of fifty requests that compete for the lock, one thread writes all waiting jobs in one
-transaction, so that a busy moment costs one sync. PostgreSQL gets four threads and a transaction for each job.
+There is one writer at a time. Instead of fifty requests that compete for a lock, one thread writes all waiting jobs in
+one transaction, so that a busy moment costs one sync. SQLite allows no other writer; in PostgreSQL, where several
+servers may share a database, every transaction that writes begins with the same lock.
 
 An outcome is reported after its commit, never before. SQLite ends a whole transaction by itself when the disk is full,
-and a later COMMIT then does nothing and reports nothing. At the first database error the batch is therefore abandoned,
-each job gets its own transaction, and a commit counts only if its transaction was still open.
+and a later COMMIT then does nothing and reports nothing. A batch in which anything fails is therefore abandoned, each
+half gets its own transaction, and a commit counts only if its transaction was still open.
 """
 
 import itertools
@@ -14,9 +15,10 @@ import os
 import queue
 import re
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -32,7 +34,7 @@ from plainly_studio.project import Project, parse_project
 T = TypeVar("T")
 Transaction = Callable[[Connection], T]
 _BATCH = 64
-_RETRIES = 8
+_LOCK = "SELECT pg_advisory_xact_lock(709217)"
 _ERASE_ATTEMPTS = 20
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: not every database and format can hold them
 _FULL = ("disk is full", "disk i/o error", "no space left")
@@ -62,79 +64,71 @@ class Job(NamedTuple, Generic[T]):
 
 
 class Writer:
-    """Threads that write to the database."""
+    """A thread that runs all waiting jobs in one transaction."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.is_sqlite = engine.dialect.name == "sqlite"
-        self._jobs: queue.SimpleQueue[Job[Any]] = queue.SimpleQueue()
-        self._threads = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="studio-writer")
+    def __init__(self, engine: Engine, *, attempts: int = 8) -> None:
+        self.engine, self.attempts = engine, attempts
+        self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="studio-database", daemon=True)
+        self._thread.start()
 
     def write(self, work: Transaction[T]) -> Future[T]:
         """Run a function in a transaction; the future is done after the commit, or holds the exception."""
+        if not self._thread.is_alive():
+            raise RuntimeError("The database is closed.")
         job: Job[T] = Job(work, Future())
         self._jobs.put(job)
-        self._threads.submit(self._write_batch)
         return job.future
 
     def close(self) -> None:
         """Finish the waiting jobs."""
-        self._threads.shutdown()
+        self._jobs.put(None)
+        self._thread.join()
 
-    def _write_batch(self) -> None:
-        jobs: list[Job[Any]] = []
-        with suppress(queue.Empty):
-            while len(jobs) < (_BATCH if self.is_sqlite else 1):
-                job = self._jobs.get_nowait()
-                if job.future.set_running_or_notify_cancel():
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            jobs = [job]
+            with suppress(queue.Empty):
+                while len(jobs) < _BATCH and (job := self._jobs.get_nowait()) is not None:
                     jobs.append(job)
-        if jobs:
-            self._settle(jobs)
+            if waiting := [one for one in jobs if one.future.set_running_or_notify_cancel()]:
+                self._settle(waiting)
+            if job is None:
+                return
 
     def _settle(self, jobs: Sequence[Job[Any]]) -> None:
-        """Run all jobs in one transaction; if the database itself fails, each in its own."""
+        """Run all jobs in one transaction; if any fails, each half of them."""
         try:
-            reports = self._run(jobs)
+            results = self._run(jobs)
         except BaseException as fault:
             if len(jobs) > 1:
-                for job in jobs:
-                    self._settle([job])
+                half = len(jobs) // 2
+                self._settle(jobs[:half])
+                self._settle(jobs[half:])
                 return
             reports = [partial(jobs[0].future.set_exception, fault)]
+        else:
+            reports = [partial(job.future.set_result, result) for job, result in zip(jobs, results, strict=True)]
         for report in reports:
             with suppress(Exception):  # The caller may have gone away; that must not end the thread.
                 report()
 
-    def _run(self, jobs: Sequence[Job[Any]]) -> list[Callable[[], None]]:
-        """Run jobs in one transaction; return the calls that report their outcomes, to be made after the commit."""
+    def _run(self, jobs: Sequence[Job[Any]]) -> list[Any]:
+        """Run jobs in one transaction and return their results after the commit."""
         for attempt in itertools.count(1):
             try:
                 with self.engine.connect() as connection, connection.begin():
-                    reports = [self._run_job(connection, job, alone=len(jobs) == 1) for job in jobs]
+                    results = [job.work(connection) for job in jobs]
                     raw = connection.connection.dbapi_connection
                     if isinstance(raw, sqlite3.Connection) and not raw.in_transaction:
                         fault = sqlite3.OperationalError("the transaction was undone: database or disk is full")
                         raise DBAPIError("COMMIT", None, fault)
-                return reports
+                return results
             except DBAPIError as error:
-                if self.is_sqlite or is_disk_full(error) or attempt == _RETRIES:
+                if not error.connection_invalidated or attempt == self.attempts:
                     raise
-                # Two transactions collided, or the connection was lost. The next attempt sees what the other one wrote.
-                time.sleep(0.01 * 2**attempt)
+                time.sleep(0.01 * 2**attempt)  # The connection was lost; perhaps the database is starting again.
         raise AssertionError("every attempt returns or raises")
-
-    def _run_job(self, connection: Connection, job: Job[Any], *, alone: bool) -> Callable[[], None]:
-        """Run one job. A refusal undoes only this job; a database error ends the whole transaction."""
-        if alone:
-            return partial(job.future.set_result, job.work(connection))
-        try:
-            with connection.begin_nested():
-                result = job.work(connection)
-        except DBAPIError:
-            raise
-        except Exception as refusal:
-            return partial(job.future.set_exception, refusal)
-        return partial(job.future.set_result, result)
 
 
 def is_disk_full(error: BaseException) -> bool:
@@ -155,6 +149,9 @@ class Store:
         self.readers = self._engine(write=False)
         self.writers = self._engine(write=True)
         self._writer = Writer(self.writers)
+        self._reader = Writer(self.readers, attempts=2)
+        if not create:
+            self._check_version()
 
     @staticmethod
     def _check_file(path: Path, *, create: bool) -> None:
@@ -169,9 +166,36 @@ class Store:
         if start and start != b"SQLite format 3\0":
             raise BadInput(f"{path} is not the database of a study. Choose another file.")
 
+    def _check_version(self) -> None:
+        """Upgrade the database of an older version, and refuse one of a newer version or one that was moved."""
+        about = schema.about.c
+        is_wanted = about.key.in_(("project", "schema", "moved"))
+        try:
+            rows = self.read(
+                lambda connection: connection.execute(select(about.key, about.value).where(is_wanted)).all()
+            )
+        except DBAPIError:  # There is no project, which the next step reports, or no database.
+            return
+        facts, database, fault = {row.key: row.value for row in rows}, hide_password(self.url), ""
+        version = int(facts.get("schema", 1)) if "project" in facts else schema.VERSION
+        if "moved" in facts:
+            fault = f"The study in {database} was moved to {facts['moved']}. Pass that URL as --database."
+        elif version > schema.VERSION:
+            fault = f"{database} was made by a newer version of plainly. Install that version to open it."
+        if fault:
+            self.close()
+            raise BadInput(fault)
+        if version < schema.VERSION:
+            self.write_now(upgrade_tables)
+
     def _engine(self, *, write: bool) -> Engine:
         if not self.sqlite:
-            return create_engine(self.url, pool_size=8, max_overflow=4, pool_pre_ping=True, hide_parameters=True)
+            # A lost connection is noticed when it is used, and the work is then done again on a new one.
+            level: Any = "READ COMMITTED" if write else "REPEATABLE READ"
+            engine = create_engine(self.url, pool_size=8, max_overflow=4, isolation_level=level, hide_parameters=True)
+            if write:
+                event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(_LOCK))
+            return engine
         options = {"check_same_thread": False, "timeout": 30}
         engine = create_engine(self.url, connect_args=options, hide_parameters=True)
 
@@ -198,8 +222,20 @@ class Store:
 
     def read(self, work: Transaction[T]) -> T:
         """Run a function on a consistent view of the data, without waiting for writers."""
+        try:
+            return self._read(work)
+        except DBAPIError as error:
+            if not error.connection_invalidated:
+                raise
+            return self._read(work)  # The database was started again since the last use of this connection.
+
+    def _read(self, work: Transaction[T]) -> T:
         with self.readers.connect() as connection, connection.begin():
             return work(connection)
+
+    def look_up(self, work: Transaction[T]) -> Future[T]:
+        """Read something short; what several callers look up at the same time is one transaction."""
+        return self._reader.write(work)
 
     def erase_traces(self) -> bool:
         """Erase what was deleted from the write-ahead log of SQLite; return False if others kept reading there.
@@ -220,6 +256,7 @@ class Store:
     def close(self) -> None:
         """Finish the waiting jobs and close the database."""
         self._writer.close()
+        self._reader.close()
         self.readers.dispose()
         self.writers.dispose()
 
@@ -246,18 +283,72 @@ class Store:
 
 
 def create_tables(store: Store) -> None:
-    """Create the tables; an existing project is an error, because answers are never overwritten."""
+    """Create the tables of a new study."""
+    _require_empty(store)
+    store.write_now(upgrade_tables)
+
+
+def _require_empty(store: Store) -> None:
+    """Refuse a database that has a study, because answers are never overwritten."""
     if inspect(store.readers).has_table("about"):
         raise BadInput(
             f"{hide_password(store.url)} has a project already, and its answers are not overwritten. "
             "Choose another --database, or move the file away."
         )
-    schema.metadata.create_all(store.writers)
-    if not store.sqlite:  # PostgreSQL's statistics would show samples of deleted values to everyone who reads pg_stats.
-        with store.writers.begin() as connection:
-            for column in schema.PERSONAL:
-                change = f"ALTER TABLE {column.table.name} ALTER COLUMN {column.name} SET STATISTICS 0"
-                connection.exec_driver_sql(change)
+
+
+def upgrade_tables(connection: Connection) -> None:
+    """Create the tables, columns and indexes that a database does not have; a new column is always optional."""
+    inspector = inspect(connection)
+    for table in schema.metadata.sorted_tables:
+        if not inspector.has_table(table.name):
+            table.create(connection)
+            continue
+        columns = {column["name"] for column in inspector.get_columns(table.name)}
+        for column in [column for column in table.columns if column.name not in columns]:
+            kind = column.type.compile(connection.dialect)
+            connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind}")
+        indexes = {index["name"] for index in inspector.get_indexes(table.name)}
+        for index in [index for index in table.indexes if index.name not in indexes]:
+            index.create(connection)
+    if connection.dialect.name == "postgresql":  # Its statistics would show samples of deleted values in pg_stats.
+        for column in schema.PERSONAL:
+            change = f"ALTER TABLE {column.table.name} ALTER COLUMN {column.name} SET STATISTICS 0"
+            connection.exec_driver_sql(change)
+    store_fact(connection, "schema", str(schema.VERSION))
+
+
+def move_study(source: Store, target: Store) -> dict[str, int]:
+    """Copy a study to an empty database and close the old one for good; return the number of rows by table.
+
+    Nothing is written to the old database meanwhile. Afterwards its tables have other names, so that a server which
+    still runs stores nothing there: browsers keep what they cannot send, and send it when the new server answers.
+    """
+    _require_empty(target)
+
+    def copy(old: Connection, new: Connection) -> dict[str, int]:
+        counts = {}
+        upgrade_tables(new)
+        new.execute(delete(schema.about))
+        for table in schema.metadata.sorted_tables:
+            counts[table.name] = 0
+            for rows in old.execute(select(table)).mappings().partitions(1000):
+                new.execute(insert(table), [dict(row) for row in rows])
+                counts[table.name] += len(rows)
+            if new.dialect.name == "postgresql" and "id" in table.c:  # The counter of the next id has to follow.
+                last = f"coalesce((SELECT max(id) FROM {table.name}), 1), EXISTS (SELECT FROM {table.name})"
+                new.exec_driver_sql(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {last})")
+        return counts
+
+    def close(old: Connection) -> dict[str, int]:
+        counts = target.write_now(partial(copy, old))
+        for table in schema.metadata.sorted_tables:
+            old.exec_driver_sql(f"ALTER TABLE {table.name} RENAME TO moved_{table.name}")
+        schema.about.create(old)
+        store_fact(old, "moved", hide_password(target.url))
+        return counts
+
+    return source.write_now(close)
 
 
 def read_fact(connection: Connection, key: str) -> str | None:

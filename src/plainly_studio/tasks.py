@@ -4,50 +4,23 @@ Answers are checked on the way in, so that nothing has to be repaired on the way
 """
 
 import math
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, TypeGuard
 
 from plainly.core.files import read_shipped
+from plainly.text.words import token_spans
 from plainly.typology import vocabulary
 from plainly_studio.project import Project
 from plainly_studio.store import InvalidField
 
 LONGEST_COMMENT = 4000
 ERROR = "err"
-_WORDS = re.compile(r"\w+(?:[’'\-]\w+)*|[^\w\s]+|\S", re.UNICODE)
-_MARKS = ("Mn", "Mc", "Me")
-
-
-def spans(text: str, method: str) -> list[tuple[int, int]]:
-    """Return where the tokens of a text begin and end, in Unicode code points.
-
-    The browser counts in UTF-16 and would be off by one after every emoji; it gets the tokens from here and sends only
-    their numbers back. A mark that combines with the character before it stays in that character's token.
-    """
-    if method == "spaces":
-        return [match.span() for match in re.finditer(r"\S+", text)]
-    result: list[tuple[int, int]] = []
-    for match in _WORDS.finditer(text):
-        start, end = match.span()
-        if result and result[-1][1] == start and _continues_token(text[start], text[start - 1]):
-            start = result.pop()[0]
-        result.append((start, end))
-    return result
-
-
-def _continues_token(character: str, before: str) -> bool:
-    if character in "\u200d\ufe0f" or before == "\u200d" or "\U0001f3fb" <= character <= "\U0001f3ff":
-        return True
-    follows_mark = before != "\ufe0f" and unicodedata.category(before) in _MARKS and character.isalnum()
-    return follows_mark or unicodedata.category(character) in _MARKS
 
 
 def tokens(text: str, method: str) -> list[str]:
     """Return the tokens of a text; joined with what stands between them they are the text again."""
-    return [text[start:end] for start, end in spans(text, method)]
+    return [text[start:end] for start, end in token_spans(text, method)]
 
 
 @cache
@@ -92,7 +65,7 @@ def check(project: Project, payload: object, item: Mapping[str, Any], candidates
         return {**answer, "values": _check_values(project, payload.get("values"))}
     if project.task == "ranking":
         return {**answer, "choice": _check_choice(project, payload.get("choice"), candidates)}
-    lengths = {side: len(spans(item[side], item["tokens"])) for side in ("source", "output")}
+    lengths = {side: len(token_spans(item[side], item["tokens"])) for side in ("source", "output")}
     return {**answer, "groups": check_groups(payload.get("groups"), lengths)}
 
 

@@ -196,8 +196,8 @@ def serve() -> Iterator[Callable[..., Server]]:
     """Start servers; they are ended with the test."""
     running: list[Server] = []
 
-    def one(study: Study, **more: Any) -> Server:
-        server = Server(study.file, study.database, free_port(), **more)
+    def one(study: Study, *, port: int = 0, **more: Any) -> Server:
+        server = Server(study.file, study.database, port or free_port(), **more)
         running.append(server)
         return server.start()
 

@@ -20,6 +20,7 @@ from plainly import data
 from plainly.core.errors import BadInput
 from plainly.core.sampling import Sampling
 from plainly.people.rating_tables import unescape_formula
+from plainly.text.words import token_spans
 from plainly_studio import creation, exports, live, tasks
 from plainly_studio.exports import Ledger
 from plainly_studio.project import parse_project
@@ -134,7 +135,7 @@ ODD = [
 @pytest.mark.parametrize("text", ODD)
 @pytest.mark.parametrize("how", ["words", "spaces"])
 def test_tokens_and_offsets_are_those_of_the_text(text: str, how: str) -> None:
-    places = tasks.spans(text, how)
+    places = token_spans(text, how)
     assert [text[start:end] for start, end in places] == tasks.tokens(text, how)
     assert all(before[1] <= after[0] for before, after in itertools.pairwise(places))
     between = "".join(

@@ -185,9 +185,11 @@ def test_create_shows_the_balance_and_refuses_what_cannot_be_balanced(tmp_path: 
     assert "9 places" in project.remark
 
 
-def test_raters_belong_to_a_planned_design() -> None:
-    with pytest.raises(BadInput, match="planned design"):
-        rating_project(assignment={"raters": 3})
+def test_raters_of_a_free_design_share_the_items() -> None:
+    project = rating_project(assignment={"raters": 4, "overlap": 3})
+    assert creation.share_items(project, 10).assignment.per_rater == 8, "30 judgements, rounded up"
+    with pytest.raises(BadInput, match="at least as many raters"):
+        creation.share_items(rating_project(assignment={"raters": 2, "overlap": 3}), 10)
 
 
 def answered_kinds(study: Study, name: str) -> list[tuple[str, str]]:

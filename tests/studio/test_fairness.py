@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import select
 
 import plainly_studio
-from plainly_studio import assignments, owner_pages, people
+from plainly_studio import assignments, creation, owner_pages, people
 from plainly_studio.context import COOKIES
 from plainly_studio.owner_pages import tidy
 from plainly_studio.schema import entry
@@ -261,41 +261,60 @@ def test_who_did_all_announced_items_is_complete_although_others_took_the_place(
     assert people_of(study)[0]["outcome"] == "complete"
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_every_judgement_is_collected_where_raters_and_items_fit(make: Make, seed: int) -> None:
-    """Raters come and work in random order; 12 raters with 15 items each judge 60 items three times, and others."""
-    rng = random.Random(seed)
-    per_rater, overlap = (15, 3) if seed < 5 else (rng.randint(2, 9), rng.randint(1, 4))
-    raters = 12 if seed < 5 else overlap * rng.randint(1, 4)
-    items = per_rater * raters // overlap
-    settings = {"per_rater": per_rater, "overlap": overlap, "early": rng.choice((0, 5, 8, 20)), "ahead": 3}
-    study = make(rating_project(assignment=settings), simple_items(items, systems=3))
+def play(study: Study, raters: int, rng: random.Random) -> list[int]:
+    """Let raters come and work in random order until nothing is left for them; return how many items each judged."""
     secret, now = study.studio().secret, time.time()
 
-    def work(connection: Any) -> int:
+    def work(connection: Any) -> list[int]:
         waiting = [people.invite(connection, "person") for _ in range(raters)]
-        at_work: dict[int, int] = {}
-        done = 0
+        at_work: dict[int, people.Person] = {}
+        done: dict[int, int] = {}
         while waiting or at_work:
             if waiting and (not at_work or rng.random() < 0.1):
                 token = people.accept(connection, study.project, secret, waiting.pop(), {})
                 person = people.find_person(connection, [token])
                 assert person is not None
-                assert person.promised == per_rater
-                at_work[person.id] = per_rater
-            rater_id = rng.choice(list(at_work))
-            claim = assignments.claim(connection, study.project, rater_id, want=1, now=now, promised=per_rater)
-            if not claim.items:
-                assert claim.done == per_rater
-                del at_work[rater_id]
+                at_work[person.id] = person
+                done[person.id] = 0
+            person = rng.choice(list(at_work.values()))
+            want = {"want": rng.randint(1, 3), "now": now, "promised": person.promised}
+            claim = assignments.claim(connection, study.project, person.id, **want)
+            if not claim.items and claim.state == "waiting":
                 continue
-            number = claim.items[0]["assignment"]
-            options: dict[str, Any] = {"key": f"key-{done:05d}", "revision": 0, "payload": four()}
-            assignments.submit(connection, study.project, rater_id, number, **options)
-            done += 1
-        return done
+            if not claim.items:
+                assert person.promised in (None, claim.done)
+                del at_work[person.id]
+                continue
+            options = {"key": f"key-{sum(done.values()):05d}", "revision": 0, "payload": four()}
+            assignments.submit(connection, study.project, person.id, claim.items[0]["assignment"], **options)
+            done[person.id] += 1
+        return list(done.values())
 
-    assert study.store.write_now(work) == raters * per_rater == items * overlap
+    return study.store.write_now(work)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_judgement_is_collected_where_raters_and_items_fit(make: Make, seed: int) -> None:
+    """12 raters with 15 items each judge 60 items three times, and others; the share is given or follows."""
+    rng = random.Random(seed)
+    per_rater, overlap = (15, 3) if seed < 5 else (rng.randint(2, 9), rng.randint(1, 4))
+    raters = 12 if seed < 5 else overlap * rng.randint(1, 4)
+    items = per_rater * raters // overlap
+    number = {"per_rater": per_rater} if seed % 2 else {"raters": raters}
+    settings = {**number, "overlap": overlap, "early": rng.choice((0, 5, 8, 20)), "ahead": 3}
+    project = creation.share_items(rating_project(assignment=settings), items)
+    study = make(project, simple_items(items, systems=3))
+    assert play(study, raters, rng) == [per_rater] * raters
+    assert {row.taken for row in study.query("SELECT taken FROM item")} == {overlap}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_every_judgement_is_collected_by_people_who_judge_what_is_open(make: Make, seed: int) -> None:
+    rng = random.Random(seed)
+    overlap, items = rng.randint(1, 4), rng.randint(5, 30)
+    settings = {"overlap": overlap, "early": rng.choice((0, 5, 20)), "ahead": 3}
+    study = make(rating_project(assignment=settings), simple_items(items, systems=3))
+    assert sum(play(study, overlap, rng)) == items * overlap
     assert {row.taken for row in study.query("SELECT taken FROM item")} == {overlap}
 
 

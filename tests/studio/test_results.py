@@ -1,111 +1,152 @@
-"""The result of a study, from its file and from its export."""
+"""The results of studies in which people marked operations or ranked outputs, from the study and from its exports."""
 
 from __future__ import annotations
 
-import csv
-import dataclasses
 import json
-import sqlite3
-from contextlib import closing
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import plainly
-import plainly_studio
-from plainly import data
 from plainly.cli import main
-from plainly.people import read_ratings
+from plainly.core.errors import BadInput
+from plainly.people.operation_results import OperationResults
+from plainly.people.preferences import Preferences
+from plainly_studio import actions as api
+from plainly_studio import people as roster
+from plainly_studio.creation import make_item
 from plainly_studio.project import parse_project
-from studio.conftest import Make, four, rater, rating_project, simple_items
-from studio.test_ranking_and_owner_pages import ranking_items
+from studio.conftest import Make, Rater, Study, rater
 
 
-def test_rankings_have_a_result_and_agreement(make: Make, tmp_path: Path, capsys: Any) -> None:
-    project = parse_project({"name": "Pairs", "task": "ranking", "assignment": {"ahead": 10, "overlap": 3}})
-    study = make(project, ranking_items(8, 2))
-    for at in range(3):
-        who = rater(study)
-        for number, item in enumerate(who.claim(10)["items"]):
-            best = next(position for position, text in enumerate(item["outputs"]) if text.endswith("s1"))
-            choice = {"tie": True} if number == at else {"best": best}
-            assert who.answer(item, {"choice": choice}).status_code == 201
-    (tmp_path / "choices.csv").write_bytes(plainly_studio.export(study.file))
-    replies = []
-    for file in (study.file, tmp_path / "choices.csv"):
-        assert main(["results", str(file), "--json"]) == 0
-        replies.append(json.loads(capsys.readouterr().out))
-        for command in (["agreement", str(file)], ["meta", str(file), "--agreement"]):
-            assert main(command) == 0
-            assert "Krippendorff's alpha" in capsys.readouterr().out
-    assert replies[0] == replies[1]
-    (comparison,) = replies[0]["comparisons"]
-    assert comparison["winner"] == "secret-system-1"
-    assert replies[0]["reliability"]["name"].startswith("Krippendorff")
+def _exclude(study: Study, name: str) -> None:
+    study.store.write_now(lambda connection: roster.exclude(connection, name, why="test", replace=False, by="x"))
 
 
-def test_metrics_take_references_from_the_set_that_a_study_names(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    evalset, outputs = data.demo()
-    study = make(rating_project(), simple_items(4))
-    study.file.write_text('[data]\ntest_set = "some/set"\n')
-    who = rater(study)
-    for item in who.claim(10)["items"]:
-        assert who.answer(item, four(3)).status_code == 201
-    assert read_ratings(study.file).test_set == "some/set"
-    rows = [
-        {"system": system, "item": item, "rater": "r", "simplicity": 1 + place % 5, "output": outputs[system][place]}
-        for system in ("copy", "editor")
-        for place, item in enumerate(evalset.ids[:12])
-    ]
-    judgements = dataclasses.replace(read_ratings(rows), test_set="some/set")
-    monkeypatch.setattr(data, "load", lambda name, **_: {"some/set": evalset}[name])
-    monkeypatch.setattr(data, "system_names", lambda name: ())
-    monkeypatch.setattr(data, "outputs_of", lambda name, systems, **_: {})
-    result = plainly.meta(judgements, metrics=["sari"])
-    assert result.correlations is not None
-    assert result.correlations.row("sari").estimate.n == 24
+def _items(one: Rater) -> Iterator[dict[str, Any]]:
+    """Yield all items that a rater gets; each has to be answered before the next ten."""
+    while items := one.claim(10)["items"]:
+        yield from items
 
 
-@pytest.mark.parametrize("command", ["score", "compare", "report"])
-def test_a_study_in_the_place_of_outputs_leads_to_results(command: str, capsys: Any) -> None:
-    assert main([command, "study.toml"]) == 2
-    assert "plainly results study.toml" in capsys.readouterr().err
+def _operations_study(make: Make, *, raters: int = 3, items: int = 8) -> tuple[Study, list[str]]:
+    """System A deletes two words in three of four outputs, B in none; the last annotator has another name for that."""
+    settings = {"name": "Marks", "task": "operations", "assignment": {"overlap": raters, "ahead": 10}}
+    outputs = [(str(at), system) for at in range(items) for system in "AB"]
+    texts = [make_item(f"{at} one two three.", [(s, f"{at} {s} three.")], name=at) for at, s in outputs]
+    study, names = make(parse_project(settings), texts), []
+    for place in range(raters):
+        one = rater(study)
+        for item in _items(one):
+            number, system, *_ = [text for _, text in item["output_spans"]]
+            label = "delmod" if place < raters - 1 else "deloth"
+            groups = [
+                {"source": [1, 2], "output": [], "labels": [label]},
+                {"source": [3], "output": [2], "labels": ["move"]},
+            ]
+            marked = groups if system == "A" and int(number) % 4 else []
+            assert one.answer(item, {"groups": marked}).status_code == 201
+        names.append(one.name)
+    return study, names
 
 
-def test_exclusions_are_applied_and_the_result_without_them_is_shown(make: Make, tmp_path: Path, capsys: Any) -> None:
-    how = {"protocol": "tradeoff-2018", "assignment": {"overlap": 3, "ahead": 10}}
-    study = make(parse_project({"name": "Test", **how}), simple_items(6))
-    names = []
-    for value in (2, 3, 5):
-        who = rater(study)
-        names.append(who.name)
-        while items := who.claim(10)["items"]:
-            for item in items:
-                values = {scale.name: min(value, scale.maximum) for scale in study.project.scales}
-                assert who.answer(item, {"values": values}).status_code == 201
-    table = plainly_studio.export(study.file).decode()
-    lines = table.splitlines()
-    excluded = lines[0].split(",").index("excluded")
-    everyone = tmp_path / "everyone.csv"
-    everyone.write_text(table)
-    assert plainly.results(everyone).everyone is None
-    export = tmp_path / "export.csv"
-    rows = list(csv.reader(lines))
-    for row in rows[1:]:
-        row[excluded] = "true" if names[2] in row else "false"
-    with export.open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
-    result = plainly.results(export)
+def test_operations_have_rates_tests_and_confusions(make: Make) -> None:
+    study, _ = _operations_study(make)
+    result = plainly.results(study.file)
+    assert isinstance(result, OperationResults)
+    rates = {(row["operation"], row["system"]): row for row in result.records()}
+    assert rates["move", "A"]["rate"] == pytest.approx(0.75)
+    assert rates["delmod", "A"]["rate"] == pytest.approx(0.75 * 2 / 3)
+    assert 0 < rates["move", "A"]["low"] < 0.75 < rates["move", "A"]["high"] < 1
+    assert (rates["move", "B"]["rate"], rates["move", "B"]["low"]) == (0, 0)
+    assert 0.1 < rates["move", "B"]["high"] < 0.4, "8 outputs without it do not show that it never occurs"
+    assert any(claim.startswith("move: A has it more often than B, by 75%") for claim in result.claims)
+    # 12 tokens, each labelled delmod by two and deloth by one: of the pairs of a delmod, half are another delmod.
+    assert result.confusions.share("delmod") == pytest.approx({"delmod": 0.5, "deloth": 0.5, "none": 0.0, "move": 0.0})
+    assert result.confusions.share("deloth")["delmod"] == pytest.approx(1)
+    assert result.confusions.counts.sum() == 3 * 8 * 2 * (5 + 4), "every token counts once for each annotator"
+    assert result.reliability is not None
+    (printed,) = [note for note in result.notes() if "tokens" in note.message]
+    assert f"{result.reliability.estimate.value:.2f}" in printed.message
+    assert result.everyone is None
+    for form in ("csv", "jsonl", "parquet"):
+        path = study.file.with_name(f"export.{form}")
+        path.write_bytes(api.export(study.file, form))
+        exported = plainly.results(path)
+        assert isinstance(exported, OperationResults)
+        assert exported.records() == result.records()
+        assert exported.confusions.records() == result.confusions.records()
+
+
+def test_exclusions_of_annotators_are_applied_and_shown(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    study, names = _operations_study(make)
+    before = plainly.results(study.file)
+    _exclude(study, names[-1])
+    result = plainly.results(study.file)
+    assert isinstance(result, OperationResults)
+    assert "deloth" not in result.operations
+    assert result.rate("delmod", "A").value == pytest.approx(0.75)
     assert result.everyone is not None
-    dimension = result.dimensions[0]
-    assert result.judgements[dimension].count_raters() == 2
-    assert result.everyone.judgements[dimension].count_raters() == 3
-    assert main(["results", str(export)]) == 0
-    assert "with excluded raters" in capsys.readouterr().out
-    with closing(sqlite3.connect(study.database.removeprefix("sqlite:///"))) as connection, connection:
-        connection.execute("UPDATE rater SET excluded_at = 1 WHERE pseudonym = ?", (names[2],))
-    running = plainly.results(study.file)
-    assert running.everyone is not None
-    assert running.records() == result.records()
-    assert running.everyone.records() == result.everyone.records()
+    assert result.everyone.records() == before.records()
+    assert result.tables()[1].rows == before.tables()[0].rows
+    assert not any("114%" in claim for claim in result.claims), "no difference is larger than all outputs"
+    assert result.reliability is not None
+    assert result.reliability.estimate.value == 1
+    assert main(["results", str(study.file), "--json"]) == 0
+    payload = json.loads(capsys.readouterr().out)
+    assert {row["operation"] for row in payload["with_excluded"]["rates"]} == {"delmod", "deloth", "move"}
+    assert main(["agreement", str(study.file)]) == 0
+    assert "delmod" in capsys.readouterr().out
+    with pytest.raises(BadInput, match="results"):
+        plainly.plan(study.file)
+    texts = {"sources": ["One two."], "outputs": {"A": ["One."]}, "metrics": ["fkgl"]}
+    page = plainly.report(**texts, labeller=None, audit=False, ratings=study.file).html
+    assert page.index("Which operations do people mark?") < page.index('id="scores"')
+
+
+def test_one_annotator_and_an_empty_study(make: Make) -> None:
+    study, _ = _operations_study(make, raters=1)
+    result = plainly.results(study.file, baseline="B")
+    assert isinstance(result, OperationResults)
+    assert result.reliability is None
+    assert len(result.tables()) == 1
+    assert any("One annotator" in note.message for note in result.notes())
+    nothing = parse_project({"name": "Marks", "task": "operations"})
+    empty = make(nothing, [make_item("One.", [("A", "One.")], name="1")], name="empty")
+    with pytest.raises(BadInput, match="no operation"):
+        plainly.results(empty.file)
+
+
+@pytest.mark.parametrize("method", ["pairwise", "best-worst"])
+def test_exclusions_of_rankings_are_applied_and_shown(make: Make, method: str) -> None:
+    systems = "AB" if method == "pairwise" else "ABC"
+    settings = {"name": "Ranks", "task": "ranking", "ranking": {"method": method, "size": 3},
+                "assignment": {"overlap": 4, "ahead": 10}}  # fmt: skip
+    texts = [make_item(f"{at} text.", [(s, f"{at} {s}") for s in systems], name=str(at)) for at in range(6)]
+    study, names = make(parse_project(settings), texts), []
+    for place in range(4):
+        one = rater(study)
+        for item in _items(one):
+            order = [text.split()[1] for text in item["outputs"]]
+            best = "A" if place < 3 else "B"  # one of four deviates
+            worst = systems[-1] if systems[-1] != best else "A"
+            choice = {"best": order.index(best)} | ({"worst": order.index(worst)} if method == "best-worst" else {})
+            assert one.answer(item, {"choice": choice}).status_code == 201
+        names.append(one.name)
+    before = plainly.results(study.file)
+    _exclude(study, names[-1])
+    result = plainly.results(study.file)
+    assert isinstance(result, Preferences)
+    assert (result.raters, result.rankings) == (3, 18)
+    (first,) = [row for row in result.systems if row.system == "A"]
+    assert first.win_rate.value == 1
+    assert result.everyone is not None
+    assert result.everyone.records() == before.records()
+    assert "with excluded raters" in result.tables()[0].header
+    assert result.json()["with_excluded"]["systems"] == before.records()
+    assert sum("excluded" in note.message for note in result.notes()) == 1
+    assert plainly.agreement(study.file)["preference"].raters == 3
+    export = study.file.with_name("export.csv")
+    export.write_bytes(api.export(study.file, "csv"))
+    assert plainly.results(export).json() == result.json()

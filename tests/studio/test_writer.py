@@ -28,25 +28,27 @@ BIG = "x" * 100_000
 class AckBeforeCommit(Writer):
     """A mutant: the caller gets its result before the commit."""
 
-    def _run_job(self, connection: Any, job: Job[Any], *, alone: bool) -> Callable[[], None]:
-        report = super()._run_job(connection, job, alone=alone)
-        report()
-        return report
+    def _run(self, jobs: Any) -> list[Any]:
+        def acknowledge(job: Job[Any], connection: Any) -> Any:
+            job.future.set_result(job.work(connection))
+
+        return super()._run([Job(partial(acknowledge, job), job.future) for job in jobs])
 
 
 class OutcomeInsideSavepoint(Writer):
     """A mutant: a batch is never abandoned, and the outcome stands before its savepoint is released."""
 
-    def _run(self, jobs: Any) -> list[Callable[[], None]]:
-        reports: list[Callable[[], None]] = []
+    def _run(self, jobs: Any) -> list[Any]:
+        results: list[Any] = []
         with self.engine.connect() as connection, connection.begin():
             for job in jobs:
                 try:
                     with connection.begin_nested():
-                        reports.append(partial(job.future.set_result, job.work(connection)))
+                        results.append(job.work(connection))
                 except Exception as error:
-                    reports.append(partial(job.future.set_exception, error))
-        return reports
+                    job.future.set_exception(error)
+                    results.append(None)
+        return results
 
 
 def limited_writer(study: Study, kind: type[Writer], spare_pages: int) -> Writer:
