@@ -432,7 +432,8 @@ def test_codes_are_explained(capsys):
 def test_the_command_says_what_it_found_and_exits_with_one(tmp_path: Path, capsys):
     (tmp_path / "src").write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
     (tmp_path / "ref").write_text("\n".join(_simplified(s) for s in SENTENCES) + "\n", encoding="utf-8")
-    (tmp_path / "out").write_text("\n".join(["", *(_simplified(s) for s in SENTENCES[1:])]) + "\n", encoding="utf-8")
+    outputs = ["", *(_simplified(s).replace(" the ", " that ") for s in SENTENCES[1:])]
+    (tmp_path / "out").write_text("\n".join(outputs) + "\n", encoding="utf-8")
     files = ["--source", str(tmp_path / "src"), "--references", str(tmp_path / "ref")]
     assert main(["doctor", *files]) == 0
     assert capsys.readouterr().out == ""

@@ -89,23 +89,36 @@ def test_github_action(tmp_path: Path, bad: bool) -> None:
     _project(tmp_path, ".github/workflows/texts.yml", bad=bad)
     workflow = yaml.safe_load((tmp_path / ".github/workflows/texts.yml").read_text(encoding="utf-8"))
     inputs = workflow["jobs"]["gate"]["steps"][-1]["with"]
+    done = _run_action(tmp_path, inputs)
+    assert done.returncode == int(bad), done.stdout + done.stderr
+    assert ("::error file=leaflet.jsonl,line=2" in done.stdout) is bad
+    assert (tmp_path / "gate.sarif").is_file()
+
+
+def test_github_action_checks_documents_whose_names_have_spaces(tmp_path: Path) -> None:
+    (tmp_path / "my page.md").write_text("word " * 50 + "end.\n", encoding="utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("The dog ran home.\n", encoding="utf-8")
+    done = _run_action(tmp_path, {"check": "my page.md\ndocs\n", "preset": "plain", "arguments": "--quick"})
+    assert done.returncode == 1, done.stderr
+    assert "::error file=my page.md,line=1,col=1" in done.stdout
+    assert _run_action(tmp_path, {}).returncode == 2
+
+
+def _run_action(folder: Path, inputs: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run the last step of action.yml; the first one installs the Action's own checkout."""
+    yaml = pytest.importorskip("yaml")
     action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
     assert set(inputs) <= set(action["inputs"])
     values = {name: str(inputs.get(name, about.get("default", ""))) for name, about in action["inputs"].items()}
-    status = 0
-    for step in action["runs"]["steps"]:
-        filled = {
-            key: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: values[match[1]], text)
-            for key, text in step["env"].items()
-        }
-        if "PACKAGE" in filled:  # It is installed here; GitHub fetches it.
-            assert filled["PACKAGE"] == "plainly"
-            continue
-        done = _run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], tmp_path, **filled)
-        status = status or done.returncode
-    assert status == int(bad), done.stdout + done.stderr
-    assert ("::error file=leaflet.jsonl,line=2" in done.stdout) is bad
-    assert (tmp_path / "gate.sarif").is_file()
+    install, step = action["runs"]["steps"]
+    assert values["package"] == ""
+    assert install["env"]["CHECKOUT"] == "${{ github.action_path }}"
+    filled = {
+        key: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: values[match[1]], text)
+        for key, text in step["env"].items()
+    }
+    return _run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], folder, **filled)
 
 
 def test_the_promptfoo_assertion() -> None:

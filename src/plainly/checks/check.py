@@ -7,11 +7,12 @@
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
+from plainly.checks.documents import parse_document
 from plainly.checks.findings import (
     Finding,
     Segments,
@@ -22,6 +23,7 @@ from plainly.checks.findings import (
     measure_segments,
     strictest,
 )
+from plainly.checks.prose import TARGETS, Prose, analyse
 from plainly.checks.rules import FailOn, Rules, resolve_rules
 from plainly.core import registry
 from plainly.core.errors import BadInput, check_choice, check_text, check_texts
@@ -47,6 +49,15 @@ class CheckResult:
     language: str | None = None
     fail_on: FailOn = "block"
     reasons: tuple[Reason, ...] = ()
+    text: str = field(default="", repr=False)
+    preset: str = "plain"
+
+    @cached_property
+    def prose(self) -> Prose:
+        """How hard the text is, sentence by sentence, and what the rules of packs find: see docs/check.md."""
+        preset = self.preset if self.preset in TARGETS else "plain"
+        language = self.language or detection.detect_or_guess(self.text)
+        return analyse(parse_document(self.text), language=language, preset=preset)
 
     @property
     def passed(self) -> bool:
@@ -116,7 +127,9 @@ def check(
     outcome = strictest(finding.outcome for finding in findings if not finding.waived)
     explained = explain_scores(segments, evalset, [text], facts).values()
     reasons = {reason.part: reason for (of_text,) in explained for reason in of_text}
-    return CheckResult(outcome, findings, tuple(not_applied), code or None, fail_on, tuple(reasons.values()))
+    return CheckResult(
+        outcome, findings, tuple(not_applied), code or None, fail_on, tuple(reasons.values()), text, active.name
+    )
 
 
 @lru_cache(maxsize=1000)

@@ -56,7 +56,9 @@ class Diagnosis(Result):
     details: bool = False  # whether the table has a row for every warning, however many systems have the same fault
 
     def records(self) -> list[Record]:
-        return [{**warning.json(), "items": " ".join(warning.ids)} for warning in self.warnings]
+        return [
+            {**record, "items": " ".join(record["items"])} for record in (warning.json() for warning in self.warnings)
+        ]
 
     def json(self) -> Record:
         return {

@@ -26,7 +26,6 @@ from plainly.checks.rules import (
     Rules,
 )
 from plainly.core import registry
-from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput
 from plainly.core.evalset import Absent, EvalSet
 from plainly.core.formatting import number
@@ -53,6 +52,7 @@ _MESSAGES = {
 }
 _SAME, _NEARLY = 0.97, 0.9  # of the words of an output that is its source, or nearly
 _COMPARED = ("line-breaks",)  # faults only in comparison with a source
+_MAJORITY = 50.0  # of 100 for yes; the mean of several judges
 _CHUNK = 1000  # pairs whose facts are compared together
 _DETECTED = 200  # texts in which the language is detected
 
@@ -145,12 +145,15 @@ def find_violations(
             place for place in range(start, min(start + _CHUNK, len(outputs))) if not isinstance(outputs[place], Absent)
         ]
         pairs = check_facts(rules, evalset, outputs, places) if facts is None else facts
+        fact_findings = {place: _fact_violations(rules, pairs[place]) for place in places if place in pairs}
+        if rules.doubts:
+            fact_findings = _settle_doubts(rules.doubts, evalset, outputs, fact_findings)
         limits = {place: list(_limit_violations(rules.items, place, segments)) for place in places}
         reasons = _explain_limits(rules.items, limits, evalset, outputs, pairs)
         for place in places:
             output, item = outputs[place], evalset.ids[place]
             violations = [
-                *(_fact_violations(rules, pairs[place]) if place in pairs else ()),
+                *fact_findings.get(place, ()),
                 *_text_violations(rules, sources[place] if sources is not None else "", output, language),
                 *(replace(finding, reason=reasons.get((place, finding.rule), "")) for finding in limits[place]),
                 *copies.get(place, ()),
@@ -159,7 +162,7 @@ def find_violations(
                 violations.append(Finding("", MISALIGNED, _sentence(MISALIGNED), stop=len(output)))
             for finding in violations:
                 words = finding.words or output_faults.excerpt(output, finding.start, finding.stop, blank="")
-                waived = rules.waiver_reason(finding.rule, item, today)
+                waived = rules.waiver_reason(finding.rule, item, today) or finding.waived
                 yield replace(finding, item=item, words=words, waived=waived, system=system, place=place)
 
 
@@ -188,6 +191,38 @@ def _describe_fact(finding: FactFinding, rules: Rules) -> Finding:
     outcome: Outcome = "review" if rules.facts == "review" else finding.outcome
     spans = [(spans[0][0], spans[-1][1]) if spans else (0, 0) for spans in (finding.output, finding.source)]
     return Finding("", f"{FACTS}.{finding.kind}", message, outcome, after, *spans[0], before, *spans[1])
+
+
+def _settle_doubts(
+    spec: str, evalset: EvalSet, outputs: Sequence[str], findings: Mapping[int, Sequence[Finding]]
+) -> dict[int, list[Finding]]:
+    """Ask a metric about the words of each finding to review, and waive the findings in which it sees no difference.
+
+    The metric reads the place in the column ``question``. A finding without an answer is still to be reviewed.
+    """
+    doubtful = [(place, finding) for place, own in findings.items() for finding in own if finding.outcome == "review"]
+    settled = {place: list(own) for place, own in findings.items()}
+    if not doubtful:
+        return settled
+    places = EvalSet.of(
+        [evalset.sources[place] for place, _ in doubtful],
+        columns={"question": [_describe_place(finding) for _, finding in doubtful]},
+        language=evalset.language,
+    )
+    metric = _resolve_metric(spec, evalset.language)
+    values = metric.score(metric.measure(places, [outputs[place] for place, _ in doubtful]))[:, 0]
+    for (place, finding), value in zip(doubtful, values.tolist(), strict=True):
+        if value > _MAJORITY:
+            reason = f"{spec} sees no difference at these words."
+            settled[place] = [replace(one, waived=reason) if one is finding else one for one in settled[place]]
+    return settled
+
+
+def _describe_place(finding: Finding) -> str:
+    before, after = f"The original says: {finding.source_words}", f"The simplified text says: {finding.words}"
+    if not finding.words:
+        return f"{before}\nThis may be missing in the simplified text."
+    return f"{before}\n{after}" if finding.source_words else f"{after}\nThis may not be in the original."
 
 
 def has_words(text: str) -> bool:
@@ -332,7 +367,6 @@ def measure_segments(specs: Iterable[str], evalset: EvalSet, outputs: Sequence[s
     segments = {}
     for spec in dict.fromkeys(specs):
         metric = _resolve_metric(spec, evalset.language)
-        with whole_run():
-            values = metric.score(metric.measure(evalset, outputs))
+        values = metric.score(metric.measure(evalset, outputs))
         segments[spec] = {name: values[:, place] for place, name in enumerate(metric.outputs)}
     return segments

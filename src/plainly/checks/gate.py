@@ -29,7 +29,7 @@ from plainly.checks.rules import (
     resolve_rules,
 )
 from plainly.core import registry
-from plainly.core.errors import BadInput, UnknownName, check_choice, check_texts
+from plainly.core.errors import BadInput, UnknownName, check_choice, check_text, check_texts
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import count_noun, interval, p_value, percent
 from plainly.core.progress import Progress, no_progress
@@ -288,7 +288,7 @@ class Gate(Result):
             result = f"{OUTCOME_NAMES[outcome]}. {f'{reasons}.' if reasons else self.summary(system)}"
             notes.append(Note(f"{system}: {result}" if system else result, "claim"))
         if waived := sum(bool(entry.waived) for entries in (self.findings, self.verdicts) for entry in entries):
-            notes.append(Note(f"{count_noun(waived, 'finding')} waived, with reasons in the rules file."))
+            notes.append(Note(f"{count_noun(waived, 'finding')} waived; --json has the reasons."))
         for waiver in self.expired:
             where = f" of item {waiver.item}" if waiver.item else ""
             message = f"The waiver for {waiver.rule}{where} ended on {waiver.until}: it no longer counts."
@@ -332,6 +332,7 @@ def gate(
     preset: str | None = None,
     require: Sequence[str] = (),
     not_worse_than: Sequence[str] = (),
+    doubts: str | None = None,
     undecided: Undecided = "fail",
     fail_on: FailOn = "block",
     today: datetime.date | None = None,
@@ -342,7 +343,9 @@ def gate(
 
     A baseline of ``not_worse_than`` is one of the systems; rules are not applied to it. Rules for the corpus are
     decided by intervals; one that cannot be decided fails unless ``undecided="pass"``. A system fails if an output is
-    blocked; with ``fail_on="review"`` also if one is to be reviewed. The language is detected unless it is passed.
+    blocked; with ``fail_on="review"`` also if one is to be reviewed. ``doubts`` is a metric that is asked about the
+    words of each doubtful fact, ``judge(model=NAME,rubric=doubt)``; findings in which it sees no difference are waived.
+    The language is detected unless it is passed.
     """
     check_choice("undecided", undecided, get_args(Undecided))
     check_choice("fail_on", fail_on, get_args(FailOn))
@@ -350,6 +353,9 @@ def gate(
     check_texts("require", require)
     check_texts("not_worse_than", not_worse_than)
     active = resolve_rules(rules, preset).with_more(require, not_worse_than)
+    if doubts is not None:
+        check_text("doubts", doubts)
+        active = replace(active, doubts=doubts)
     if active.is_empty:
         raise BadInput(
             f"There is no rule. Pass a rules file, require=['sari >= 38'], or a preset: {', '.join(PRESETS)}"

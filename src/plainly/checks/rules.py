@@ -141,6 +141,7 @@ class Rules:
     items: tuple[Limit, ...] = ()
     copies: tuple[Limit, ...] = ()  # what an output must be if it is its source, or nearly
     facts: FactRule = "ignore"
+    doubts: str = ""  # the metric that decides which facts to review pass: 100 for yes, 0 for no
     forbid: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -149,6 +150,10 @@ class Rules:
     needs_baseline: bool = False
     languages: Mapping[str, "Rules"] = field(default_factory=dict)
     name: str = ""  # of the preset
+
+    def __post_init__(self) -> None:
+        if self.doubts:
+            registry.metric(self.doubts)  # raises if there is no such metric
 
     @property
     def specs(self) -> tuple[str, ...]:
@@ -202,7 +207,8 @@ class Rules:
             for entry in fields(self)
             if isinstance(getattr(self, entry.name), tuple)
         }
-        return replace(self, languages={}, facts=self.facts if own.facts == "ignore" else own.facts, **more)
+        facts = self.facts if own.facts == "ignore" else own.facts
+        return replace(self, languages={}, facts=facts, doubts=own.doubts or self.doubts, **more)
 
 
 class CorpusRules(Settings, frozen=True):
@@ -220,6 +226,7 @@ class ItemRules(Settings, frozen=True):
     review: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
     facts: FactRule | None = None
+    doubts: str = ""
     forbid: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -311,6 +318,7 @@ def _add_rules(base: Rules, corpus: CorpusRules, items: ItemRules) -> Rules:
         items=base.items + tuple(limits),
         copies=base.copies + tuple(map(Limit.parse, items.copies)),
         facts=items.facts or base.facts,
+        doubts=items.doubts or base.doubts,
         forbid=tuple(dict.fromkeys((*base.forbid, *items.forbid, *items.never))),
         never=tuple(dict.fromkeys((*base.never, *items.never))),
         words=base.words + items.words,

@@ -7,6 +7,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -47,6 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--require", action="append", default=[], metavar="RULE", help=rule)
     margin = "not worse than another file (or system) by more than a margin, by a paired test"
     add("--not-worse-than", action="append", default=[], metavar="BASELINE:METRIC:MARGIN", help=margin)
+    doubts = "a judge that is asked about doubtful facts: 'judge(model=NAME,rubric=doubt)'; what it finds equal passes"
+    add("--doubts", metavar="METRIC", help=doubts)
     add("--undecided", choices=("fail", "pass"), default="fail", help="rules with too few items to decide (fail)")
     fail_on = "what fails: outputs that are blocked (default), or also those that are to be reviewed"
     add("--fail-on", choices=("block", "review"), default="block", help=fail_on)
@@ -71,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     options.check_targets(args, args.junit, args.sarif, args.report)
     all_rules = rules.resolve_rules(args.rules, args.preset).with_more(args.require, args.not_worse_than)
+    if args.doubts:
+        all_rules = replace(all_rules, doubts=args.doubts)
     if args.stream:
         return _stream(args, all_rules)
     for margin in all_rules.not_worse:  # A baseline may be another file or published system.
