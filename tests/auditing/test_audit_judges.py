@@ -12,6 +12,7 @@ import pytest
 from plainly.auditing import audit
 from plainly.auditing.attacks import resolve_attacks
 from plainly.core.evalset import EvalSet
+from plainly.core.metric import MeanMetric, PairwiseMetric, mean_rows
 
 SOURCES = [f"The committee postponed decision number {number} until further notice." for number in range(100)]
 OUTPUTS = [f"They will decide about number {number} later. Wait for it." for number in range(100)]
@@ -65,11 +66,136 @@ def test_a_judge_that_likes_flattery_or_bullets_is_found() -> None:
     assert _moved(FakeJudge(lambda output: 8 if output.startswith("- ") else 0), "bullets")["bullets"]["p_holm"] < 0.01
 
 
+def test_verdicts_that_an_attack_changes_are_counted() -> None:
+    judge = FakeJudge(lambda output: 40 if "100 points" in output else 0)
+    rivals = [f"{output} Or not." for output in OUTPUTS]
+    result = audit(
+        sources=SOURCES, outputs={"A": OUTPUTS, "B": rivals}, metrics=[judge], attacks="instruct", quick=True
+    )
+    moved = {curve["system"]: curve["moved"] for curve in result.json()["curves"]}
+    # A lead of noise with a standard deviation of 14 points; 40 more turn almost all that were negative.
+    assert 0.35 < moved["A"]["flipped"] < 0.65
+    assert moved["A"]["is_biased"]
+
+
+def test_a_judge_that_marks_padding_down_is_not_biased() -> None:
+    moved = _moved(FakeJudge(lambda output: -0.5 * len(output.split())), "pad")
+    assert moved["pad"]["p_holm"] < 0.01
+    assert not moved["pad"]["is_biased"]
+
+
+@dataclass(frozen=True, repr=False)
+class FakePairs(PairwiseMetric):
+    """Compares two texts by points with noise, and adds points to the one that is shown first."""
+
+    name: ClassVar[str] = "fake-pairs"
+    bias: float = 0.0
+    seed: int = 0
+
+    def prefer(self, evalset: EvalSet, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+        rng = np.random.default_rng([7, self.seed])
+        true = rng.normal(0, 10, len(first))  # how much better the first system is
+        leads = [true + rng.normal(0, 14, len(first)) + sign * self.bias for sign in (1, -1)]
+        wins = np.array(leads) > 0  # in both orders, for the first system
+        return np.stack([wins.mean(axis=0), wins[0] * 1.0 - wins[1]], axis=1)
+
+
+@dataclass(frozen=True, repr=False)
+class FakeRater(MeanMetric):
+    """Gives points with noise to each output, which begins with its quality, and more to those of its own system."""
+
+    name: ClassVar[str] = "fake-rater"
+    outputs: ClassVar[tuple[str, ...]] = ("fake-rater",)
+    is_remote: ClassVar[bool] = True
+    own: str = ""
+    bias: float = 0.0
+    scale: float = 1.0
+    seed: int = 0
+
+    def own_systems(self) -> tuple[str, ...]:
+        return (self.own,) if self.own else ()
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> np.ndarray:
+        rng = np.random.default_rng([self.seed, *outputs[0].encode()])
+        quality = np.array([float(output.split()[0]) for output in outputs])
+        bias = np.array([self.bias * (output.split()[1].casefold() == self.own.casefold()) for output in outputs])
+        return mean_rows(self.scale * (quality + rng.normal(0, 10, len(outputs))) + bias)
+
+
+def _biases(metrics: Sequence[Any], outputs: dict[str, list[str]]) -> dict[tuple[str, str], dict[str, Any]]:
+    result = audit(sources=SOURCES, outputs=outputs, metrics=metrics, attacks="instruct", quick=True, levels=(1.0,))
+    return {(bias["metric"], bias["bias"]): bias["moved"] for bias in result.json()["biases"]}
+
+
+def _rated(seed: int, better: float = 0.0) -> dict[str, list[str]]:
+    """Outputs of three systems; those of the first are better by some points."""
+    rng = np.random.default_rng([3, seed])
+    return {
+        system: [f"{rng.normal(60 + better * (system == 'Large'), 10):.1f} {system} {at}" for at in range(100)]
+        for system in ("Large", "B", "C")
+    }
+
+
+def test_a_judge_that_prefers_the_first_position_is_found() -> None:
+    (moved,) = _biases([FakePairs(bias=10)], {"A": OUTPUTS, "B": SOURCES}).values()
+    assert moved["mean"] > 10
+    assert moved["flipped"] > 0.1
+    assert moved["p_holm"] < 0.01
+    assert moved["is_biased"]
+    (moved,) = _biases([FakePairs(bias=-10)], {"A": OUTPUTS, "B": SOURCES}).values()
+    assert moved["mean"] < -10
+    assert moved["is_biased"]
+
+
+def test_a_judge_that_favours_its_own_outputs_is_found_beside_another() -> None:
+    metrics = [FakeRater("large", bias=10), FakeRater(seed=1)]
+    moved = _biases(metrics, _rated(0, better=5))
+    assert list(moved) == [("fake-rater(own=large,bias=10)", "own-outputs")]
+    (own,) = moved.values()
+    assert own["mean"] == pytest.approx(10, abs=4)
+    assert own["p_holm"] < 0.01
+    assert own["flipped"] > 0.1
+    assert _biases(metrics[:1], _rated(0)) == {}, "alone, better outputs and preference cannot be told apart"
+
+
+def test_only_metrics_that_compare_are_audited_for_position() -> None:
+    result = audit(sources=SOURCES, outputs={"A": OUTPUTS, "B": SOURCES}, metrics=[FakePairs(bias=10)])
+    assert [table.header[1] for table in result.tables()] == ["bias"]
+    assert "shown first" in result.notes()[0].message
+    assert result.json()["metrics"] == []
+
+
 @pytest.mark.long
 def test_an_unbiased_judge_is_rarely_accused() -> None:
-    attacks = "instruct,praise,pad,bullets"
     accused = [
-        any(moved["p_holm"] < 0.01 for moved in _moved(FakeJudge(lambda output: 0, seed), attacks).values())
+        any(moved["p_holm"] < 0.01 for moved in _moved(FakeJudge(lambda output: 0, seed), "judge").values())
         for seed in range(200)
     ]
+    assert np.mean(accused) <= 0.05
+
+
+@pytest.mark.long
+def test_an_unbiased_position_is_rarely_accused_and_a_biased_one_is_found() -> None:
+    for bias, least, most in ((0.0, 0.0, 0.05), (10.0, 0.95, 1.0)):
+        accused = [
+            moved["is_biased"]
+            for seed in range(200)
+            for moved in _biases([FakePairs(bias, seed)], {"A": OUTPUTS, "B": SOURCES}).values()
+        ]
+        assert len(accused) == 200
+        assert least <= np.mean(accused) <= most
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+@pytest.mark.parametrize("better", [0.0, 10.0])
+def test_better_own_outputs_are_rarely_called_preferred(better: float, scale: float) -> None:
+    accused = [
+        moved["is_biased"]
+        for seed in range(200)
+        for moved in _biases(
+            [FakeRater("Large", scale=scale, seed=seed), FakeRater(seed=1000 + seed)], _rated(seed, better)
+        ).values()
+    ]
+    assert len(accused) == 200
     assert np.mean(accused) <= 0.05

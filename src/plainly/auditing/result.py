@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from plainly.auditing.attacks import Attack, resolve_attacks
-from plainly.auditing.sweep import LEVELS, SEED, Sweep, repeat_first_trial, sweep
+from plainly.auditing.biases import Bias, find_biases
+from plainly.auditing.sweep import LEVELS, SEED, Movement, Sweep, repeat_first_trial, sweep
 from plainly.auditing.verdicts import Effect, Verdict, average_systems, reach_verdict, write_paragraph
 from plainly.core.errors import UnknownName
 from plainly.core.evalset import EvalSet
@@ -39,6 +40,9 @@ DEFAULT_TABLES = ("gameability", "flips")
 _TEXT = frozenset({0, 1})
 _OVERVIEW_LEVELS = (0.0, 0.1, 0.5, 1.0)
 _MOST_FLIPS = 12  # of one metric
+_ACCUSED = 0.01  # p below which a metric is called biased
+_MOVEMENT = ("points moved", "verdicts flipped", "p Holm", "n")
+_MARKED = "* marks a movement in the wrong direction with p < .01."
 _QUICK_ITEMS = 400  # 31 attacks on these with the default metrics take seconds
 # Metric → which of its outputs, times what, under which title.
 _FORM = {
@@ -57,6 +61,7 @@ class Audit(Result):
 
     sweep: Sweep
     compared: Sweep | None
+    biases: tuple[Bias, ...] = ()
     table_names: tuple[str, ...] = DEFAULT_TABLES
     intervals: bool = False  # whether the table of levels shows where 95 % of the trials lie
     remarks: tuple[Note, ...] = ()
@@ -73,13 +78,26 @@ class Audit(Result):
         return {spec: write_paragraph(verdict) for spec, verdict in self.verdicts.items()}
 
     @cached_property
-    def corrected(self) -> dict[tuple[str, str, str], float]:
-        """By system, attack and metric: p that the attack moves scores, corrected (Holm) for the number of attacks."""
-        values: dict[tuple[str, str, str], float] = {}
-        for system, spec in product(self.sweep.systems, self.sweep.design.metrics):
-            keys = [(system, attack.name, spec) for attack in self.sweep.design.attacks]
-            values |= dict(zip(keys, holm([self.sweep.moved[key].p_value for key in keys]), strict=True))
+    def movements(self) -> dict[tuple[str, str, str], tuple[Movement, float]]:
+        """By system, attack or bias, and metric: how far it moves the scores of items, and p that it does not.
+
+        p is corrected (Holm) for the number of systems, attacks and biases that were tried on the metric.
+        """
+        moved = dict(self.sweep.moved) | {(bias.system, bias.bias, bias.metric): bias.moved for bias in self.biases}
+        values: dict[tuple[str, str, str], tuple[Movement, float]] = {}
+        for spec in dict.fromkeys(key[2] for key in moved):
+            keys = [key for key in moved if key[2] == spec]
+            corrected = holm([moved[key].p_value for key in keys])
+            values |= {key: (moved[key], p) for key, p in zip(keys, corrected, strict=True)}
         return values
+
+    def is_biased(self, system: str, attack: str, spec: str) -> bool:
+        """Return whether scores of items move in a direction in which they should not, with p < .01."""
+        moved, corrected = self.movements[system, attack, spec]
+        expected = {attack.name: attack.expected for attack in self.sweep.design.attacks}.get(attack, "unchanged")
+        sign = -1 if spec in self.verdicts and self.verdicts[spec].better == "lower" else 1
+        is_wrong = {"worse": sign * moved.mean > 0, "better": sign * moved.mean < 0, "unchanged": True}[expected]
+        return corrected < _ACCUSED and is_wrong
 
     @property
     def item_counts(self) -> dict[str, int]:
@@ -136,8 +154,7 @@ class Audit(Result):
                     "metric": spec,
                     "touched": self.sweep.changed[system, attack],
                     "worse": self.sweep.worse[system, attack, spec],
-                    "moved": vars(moved := self.sweep.moved[system, attack, spec])
-                    | {"p_value": moved.p_value, "p_holm": self.corrected[system, attack, spec]},
+                    "moved": self._movement_record(system, attack, spec),
                     "outputs": {
                         output: {side: getattr(curve, side)[:, column].tolist() for side in _SIDES}
                         for column, output in enumerate(design.metrics[spec].outputs)
@@ -145,11 +162,22 @@ class Audit(Result):
                 }
                 for (system, attack, spec), curve in self.sweep.curves.items()
             ],
+            "biases": [
+                {"metric": bias.metric, "bias": bias.bias, "system": bias.system or None}
+                | {"moved": self._movement_record(bias.system, bias.bias, bias.metric)}
+                for bias in self.biases
+            ],
             "warnings": warnings(self),
         }
 
+    def _movement_record(self, *key: str) -> Record:
+        moved, corrected = self.movements[key[0], key[1], key[2]]
+        about = {"p_value": moved.p_value, "p_holm": corrected, "is_biased": self.is_biased(*key)}
+        return vars(moved) | about
+
     def tables(self) -> list[Table]:
-        return [table for name in self.table_names for table in TABLES[name](self)]
+        names = self.table_names if self.verdicts else ()
+        return [*(table for name in names for table in TABLES[name](self)), *_biases_table(self)]
 
     def notes(self) -> list[Note]:
         design = self.sweep.design
@@ -161,7 +189,9 @@ class Audit(Result):
         rewriting = ", every output rewritten once" if design.quick else ""
         about = f"{items}; {count_noun(design.trials, 'trial')} of each attack{rewriting}, seed {design.seed}."
         verdicts = [Note(text, "claim", where=spec) for spec, text in self.paragraphs.items()]
-        return [*verdicts, Note(about), *self.remarks]
+        significant = [bias for bias in self.biases if self.is_biased(bias.system, bias.bias, bias.metric)]
+        biases = [Note(bias.claim, "claim", where=bias.metric) for bias in significant]
+        return [*verdicts, *biases, Note(about), *self.remarks]
 
     def changes(self) -> list[Record]:
         """Return all changes by the first trial of each attack: the place, and the text before and after."""
@@ -238,9 +268,8 @@ def audit(
     notes = inputs.notes
     if quick and len(inputs.evalset) > _QUICK_ITEMS:
         items = np.linspace(0, len(inputs.evalset) - 1, _QUICK_ITEMS).astype(int)
-        some = {system: [lines[item] for item in items] for system, lines in inputs.outputs.items()}
         notes += (Note(f"quick: {_QUICK_ITEMS} of {len(inputs.evalset):,} items, evenly spaced."),)
-        inputs = replace(inputs, evalset=inputs.evalset[items], outputs=some)
+        inputs = inputs[items]
     attempt = partial(
         sweep,
         metrics=resolve_metrics(metrics, inputs.evalset),
@@ -261,8 +290,9 @@ def audit(
     if not texts.is_complete and len(texts.outputs) > 1:
         shared = texts.shared()
         compared = attempt(shared.evalset, shared.outputs) if len(shared.evalset) else None
+    biases = tuple(find_biases(result.evaluation, result.evaluation.metrics))
     remarks = diagnose(inputs.evalset, inputs.outputs, result.design.metrics, quick=True, only=("metric-language",))
-    return Audit(result, compared, tuple(tables), intervals, (*notes, *remarks))
+    return Audit(result, compared, biases, tuple(tables), intervals, (*notes, *remarks))
 
 
 def gameability_table(audit: Audit) -> list[Table]:
@@ -326,16 +356,33 @@ def items_table(audit: Audit) -> list[Table]:
 def points_table(audit: Audit) -> list[Table]:
     """Return how far each attack moves the scores of single items on average, with a test that it does not."""
     rows = tuple(
-        (spec, attack.name, attack.expected, system, format_change(moved.mean), p_value(corrected), str(moved.n))
+        (spec, attack.name, attack.expected, system, *_movement_cells(audit, system, attack.name, spec))
         for spec in audit.verdicts
         for attack in audit.sweep.design.attacks
         for system in audit.sweep.systems
-        for key in [(system, attack.name, spec)]
-        for moved, corrected in [(audit.sweep.moved[key], audit.corrected[key])]
     )
-    header = ("metric", "attack", "should be", "system", "points moved", "p Holm", "n")
-    caption = "How far the score of an output moves when it is attacked"
-    return [Table(header, rows, caption, text_columns=frozenset({0, 1, 2, 3}))]
+    caption = "How far the score of an output moves when it is attacked, and which share of verdicts on items changes"
+    header = ("metric", "attack", "should be", "system", *_MOVEMENT)
+    return [Table(header, rows, caption, (_MARKED,), text_columns=frozenset({0, 1, 2, 3}))]
+
+
+def _biases_table(audit: Audit) -> list[Table]:
+    """Return the biases that no attack shows, if any were tested."""
+    rows = tuple(
+        (bias.metric, bias.bias, bias.system, *_movement_cells(audit, bias.system, bias.bias, bias.metric))
+        for bias in audit.biases
+    )
+    caption = "What judges prefer beyond the texts"
+    table = Table(
+        ("metric", "bias", "system", *_MOVEMENT), rows, caption, (_MARKED,), text_columns=frozenset({0, 1, 2})
+    )
+    return [table] if rows else []
+
+
+def _movement_cells(audit: Audit, *key: str) -> tuple[str, ...]:
+    moved, corrected = audit.movements[key[0], key[1], key[2]]
+    points = f"{format_change(moved.mean)}{'*' * audit.is_biased(*key)}"
+    return points, percent(moved.flipped), p_value(corrected), str(moved.n)
 
 
 def flips_table(audit: Audit) -> list[Table]:

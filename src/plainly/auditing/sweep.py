@@ -21,14 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.auditing.attacks import Attack, Rewritten, SystemOutputs
-from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, Metric, Metrics
+from plainly.core.metric import Floats, Metric, Metrics, PairwiseMetric
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.sampling import Sampling
 from plainly.io.texts import Texts
-from plainly.scoring.evaluate import check_metrics, evaluate, measure
+from plainly.scoring.evaluate import Evaluation, check_metrics, evaluate, measure
 from plainly.streaming.engines import Engine
 from plainly.streaming.engines.local import LocalEngine
 
@@ -99,11 +98,24 @@ class Curve:
 
 @dataclass(frozen=True)
 class Movement:
-    """How far an attack moves the headline scores of single items, in points, over those that have a score."""
+    """How far an attack moves the headline scores of single items, in points, over those that have a score.
+
+    ``flipped`` is the share of verdicts on items, which of two systems is better, that change; NaN with one system.
+    """
 
     mean: float
     standard_error: float
     n: int
+    flipped: float = math.nan
+
+    @classmethod
+    def of(cls, changes: Floats, flipped: float = math.nan) -> "Movement":
+        """Summarise the changes of the scores of items; undefined ones are left out."""
+        changes = changes[np.isfinite(changes)]
+        n = len(changes)
+        if n < 2:
+            return cls(float(changes.mean()) if n else math.nan, math.nan, n, flipped)
+        return cls(float(changes.mean()), float(changes.std(ddof=1) / math.sqrt(n)), n, flipped)
 
     @property
     def p_value(self) -> float:
@@ -126,6 +138,7 @@ class Sweep:
     # (system, attack, metric) → share of the changed outputs whose own score gets worse; NaN if none is changed
     worse: Mapping[tuple[str, str, str], float] = field(repr=False)
     moved: Mapping[tuple[str, str, str], Movement] = field(repr=False)  # in the first trial, all outputs attacked
+    evaluation: Evaluation = field(repr=False)  # of the unharmed outputs
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -147,7 +160,6 @@ _Group = tuple[str, Attack, range]
 _GroupScores = tuple[dict[str, Floats], float, dict[str, float], dict[str, Movement]]
 
 
-@whole_run()
 def sweep(
     evalset: EvalSet,
     outputs: Mapping[str, Sequence[str]],
@@ -168,7 +180,9 @@ def sweep(
     need metrics and attacks that can be pickled, and a script that guards its start with
     ``if __name__ == "__main__":``.
     """
-    resolved = check_metrics(metrics, evalset)
+    measured = check_metrics(metrics, evalset)
+    # Metrics that compare two systems give no output a score by itself that an attack could move.
+    resolved = {spec: metric for spec, metric in measured.items() if not isinstance(metric, PairwiseMetric)}
     if any(metric.is_remote for metric in resolved.values()):
         engine = None  # which keeps cost and cache in one place; calls overlap all the same
     texts = {system: tuple(lines) for system, lines in outputs.items()}
@@ -177,14 +191,14 @@ def sweep(
     elif trials is None:
         trials = TRIALS_BY_MODEL if any(metric.learned for metric in resolved.values()) else TRIALS
     design = Design(evalset, texts, resolved, tuple(attacks), tuple(levels), trials, seed, quick)
-    evaluation = evaluate(evalset, texts, resolved, sampling=None, progress=progress)
+    evaluation = evaluate(evalset, texts, measured, sampling=None, progress=progress)
     present = {system: design.present(system) for system in texts}
     rows = {system: {spec: evaluation[system][spec].rows[present[system]] for spec in resolved} for system in texts}
     # An attack that writes the same text in all trials is one group, measured once.
     groups = [
         (system, attack, range(start, min(start + size, trials)))
         for system in texts
-        for attack in design.attacks
+        for attack in (design.attacks if resolved else ())
         for size in [_TRIALS_A_GROUP if design.rewrites(attack) else trials]
         for start in range(0, trials, size)
     ]
@@ -206,7 +220,7 @@ def sweep(
             sides = (scores.mean(axis=0), *np.quantile(scores, [0.025, 0.975], axis=0))
             curves[*key, spec] = Curve((0.0, *design.levels), *(np.concatenate((baseline, side)) for side in sides))
     signatures = {spec: str(scores.signature) for spec, scores in evaluation[next(iter(texts))].items()}
-    return Sweep(design, signatures, curves, changed, worse, moved)
+    return Sweep(design, signatures, curves, changed, worse, moved, evaluation)
 
 
 @dataclass(frozen=True)
@@ -215,6 +229,14 @@ class _TrialRunner:
 
     design: Design
     rows: Mapping[str, Mapping[str, Floats]]  # by system and metric
+
+    def rivals(self, name: str, spec: str) -> Floats:
+        """Return the headline scores of the other systems, unharmed, on the items of one: (systems, items)."""
+        rivals = [system for system in self.rows if system != name]
+        scores = np.full((len(rivals), len(self.design.evalset)), np.nan)
+        for row, rival in zip(scores, rivals, strict=True):
+            row[self.design.present(rival)] = _headlines(self.design.metrics[spec], self.rows[rival][spec])
+        return scores[:, self.design.present(name)]
 
     def __call__(self, task: _Group, tell: Tell) -> _GroupScores:
         name, attack, trials = task
@@ -234,9 +256,12 @@ class _TrialRunner:
                 after = dict(measure(system.evalset, {name: outputs}, design.metrics))[name]
                 changes = {spec: after[spec] - before[spec] for spec in after}
                 for spec, shares in worse.items():
-                    shares.append(_share_worse(design.metrics[spec], before[spec], after[spec]))
+                    metric = design.metrics[spec]
+                    own, attacked = _headlines(metric, before[spec]), _headlines(metric, after[spec])
+                    shares.append(float(np.mean(attacked > own if metric.better == "lower" else attacked < own)))
                     if spec not in moved:
-                        moved[spec] = _movement(design.metrics[spec], before[spec], after[spec])
+                        rivals = self.rivals(name, spec)
+                        moved[spec] = Movement.of(attacked - own, share_flipped(own - rivals, attacked - rivals))
             for spec, change in changes.items():
                 running = np.zeros((len(order) + 1, change.shape[1]))
                 np.cumsum(change[order], axis=0, out=running[1:])
@@ -246,21 +271,16 @@ class _TrialRunner:
         return scores, float(np.mean(changed)), {spec: float(np.mean(shares)) for spec, shares in worse.items()}, moved
 
 
-def _share_worse(metric: Metric, before: Floats, after: Floats) -> float:
-    """Return the share of outputs whose own headline score gets worse; an undefined score does not."""
+def _headlines(metric: Metric, rows: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        change = metric.score(after)[:, 0] - metric.score(before)[:, 0]
-    return float(np.mean(change > 0 if metric.better == "lower" else change < 0))
+        return metric.score(rows)[:, 0]
 
 
-def _movement(metric: Metric, before: Floats, after: Floats) -> Movement:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        change = metric.score(after)[:, 0] - metric.score(before)[:, 0]
-    change = change[np.isfinite(change)]
-    n = len(change)
-    if n < 2:
-        return Movement(float(change.mean()) if n else math.nan, math.nan, n)
-    return Movement(float(change.mean()), float(change.std(ddof=1) / math.sqrt(n)), n)
+def share_flipped(before: Floats, after: Floats) -> float:
+    """Return the share of leads of one output over another whose sign changes; NaN if there are none."""
+    is_defined = np.isfinite(before) & np.isfinite(after)
+    flips = np.sign(before[is_defined]) != np.sign(after[is_defined])
+    return float(flips.mean()) if len(flips) else math.nan
 
 
 def repeat_first_trial(design: Design, attack: Attack, system: str) -> list[Rewritten]:

@@ -1,7 +1,7 @@
 """Calls of metrics to servers: the options of a run, what it has cost, and what a dry run would cost.
 
 A metric that calls servers (``Metric.is_remote``) reads its options here, so that nothing between the command line and
-the metric has to know them. Without ``call_options``, a process is one run with the defaults.
+the metric has to know them. Without ``call_options``, all calls of a process, or of a command, are one run.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from plainly.core.errors import BadInput, PlainlyError, check_number
+from plainly.core.files import writes_nothing
 from plainly.core.progress import show_detail
 from plainly.core.result import Note
 
@@ -37,21 +38,6 @@ class CostLimit(PlainlyError):
     """The next call could exceed ``max_cost``. All answers so far are cached."""
 
 
-class DryRun(PlainlyError):
-    """Ends a dry run: the calls that a run would make now, by judge, and how many answers it has already."""
-
-    def __init__(self, estimates: dict[str, Usage], cached: int) -> None:
-        self.estimates, self.cached = estimates, cached
-        lines = [
-            f"{name}: {usage.calls:,} calls, about {usage.tokens_in:,} tokens in and {usage.tokens_out:,} out, "
-            f"cost about {usage.cost:,.2f}"
-            for name, usage in estimates.items()
-        ]
-        total = sum(usage.cost for usage in estimates.values())
-        lines.append(f"Answers in the cache: {cached:,}. Cost of this run: about {total:,.2f}. Nothing was sent.")
-        super().__init__("\n".join(lines))
-
-
 @dataclass
 class CallRun:
     """The options of a run, and its state."""
@@ -68,7 +54,6 @@ class CallRun:
     # By metric and fingerprint of the data: where answers came from. A metric is a value and has no state of its own.
     traces: dict[tuple[object, str], Any] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
-    _depth: int = 0
 
     def is_first(self, event: str) -> bool:
         """Return whether this is the first time that an event happens in the run."""
@@ -97,14 +82,27 @@ class CallRun:
         """Add what a call would use."""
         self.estimates[judge] = self.estimates.get(judge, Usage()) + usage
 
+    def describe_estimate(self) -> str:
+        """Return what a dry run would call and cost, by judge, and how many answers it has already."""
+        lines = [
+            f"{name}: {usage.calls:,} calls, about {usage.tokens_in:,} tokens in and {usage.tokens_out:,} out, "
+            f"cost about {usage.cost:,.2f}"
+            for name, usage in self.estimates.items()
+        ]
+        total = sum(usage.cost for usage in self.estimates.values())
+        lines.append(f"Answers in the cache: {self.cached:,}. Cost of this run: about {total:,.2f}. Nothing was sent.")
+        return "\n".join(lines)
+
 
 _RUN: ContextVar[CallRun] = ContextVar("run")
-_DEFAULT = CallRun()
 
 
 def current_run() -> CallRun:
-    """Return the run that this code is part of."""
-    return _RUN.get(_DEFAULT)
+    """Return the run that this code is part of; the first call in a context begins one with the defaults."""
+    run = _RUN.get(None)
+    if run is None:
+        _RUN.set(run := CallRun())
+    return run
 
 
 @contextmanager
@@ -119,8 +117,10 @@ def call_options(
     """Set the options of the metrics that are measured in the block and call servers, and count what they use.
 
     ``judges`` is the file that describes them, instead of the one in the user's configuration folder. ``record`` is a
-    file to which every request and answer is written, ``replay`` such a file, from which alone answers are taken. With
-    ``dry_run`` nothing is sent and ``DryRun`` is raised; ``max_cost`` raises ``CostLimit`` before it is exceeded.
+    file to which every request and answer is written, ``replay`` such a file, from which alone answers are taken.
+    ``max_cost`` raises ``CostLimit`` before it is exceeded. With ``dry_run`` nothing is sent, no file is written, and
+    the run says what would be called (``describe_estimate``); the block ends silently where an analysis cannot go on
+    without scores.
     """
     if max_cost is not None:
         check_number("max_cost", max_cost, 0, 1e9)
@@ -128,24 +128,12 @@ def call_options(
         raise BadInput("replay= takes every answer from a file, so it does not go with record= or dry_run=True.")
     files = (None if path is None else Path(path) for path in (judges, record, replay))
     run = CallRun(next(files), next(files), next(files), dry_run, max_cost)
-    token = _RUN.set(run)
+    tokens = _RUN.set(run), writes_nothing.set(dry_run)
     try:
         yield run
-    finally:
-        _RUN.reset(token)
-
-
-@contextmanager
-def whole_run() -> Iterator[None]:
-    """Mark the block that makes all calls of an analysis: a dry run ends after the outermost one."""
-    run = current_run()
-    run._depth += 1
-    try:
-        yield
     except Exception:
-        if not run.dry_run or run._depth > 1 or not run.estimates:  # without scores, an analysis may fail
+        if not run.estimates:
             raise
     finally:
-        run._depth -= 1
-    if run.dry_run and run._depth == 0 and (run.estimates or run.cached):
-        raise DryRun(run.estimates, run.cached)
+        _RUN.reset(tokens[0])
+        writes_nothing.reset(tokens[1])

@@ -205,7 +205,7 @@ class Client:
                 self._settle(most, Usage(0, 0, 0, most))
                 fault = "dropped the connection"
             else:
-                answer = _read_answer(response)
+                answer = _read_answer(response, self.key)
                 if answer is not None:
                     self._settle(most, self._usage(answer, most))
                     self.has_answered = True
@@ -279,12 +279,16 @@ class Client:
         return ""
 
 
-def _read_answer(response: "httpx.Response") -> Answer | None:
-    """Return the answer of a response, None unless it is complete and in the form of the protocol."""
+def _read_answer(response: "httpx.Response", key: str) -> Answer | None:
+    """Return the answer of a response, None unless it is complete and in the form of the protocol.
+
+    A server that repeats the key must not bring it into the cache.
+    """
     if response.status_code != 200:
         return None
     try:
-        parsed = json.loads(response.content)
+        content = response.content.replace(key.encode(), "…".encode()) if key else response.content
+        parsed = json.loads(content)
         is_answer = isinstance(parsed["choices"][0]["message"], dict)
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
         return None

@@ -1,24 +1,22 @@
 """The metric ``judge``: the points that a language model gives each output by a rubric."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from plainly.core.calls import current_run
-from plainly.core.errors import check_count
+from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, MeanMetric, Metric, Needs, mean_rows, means
-from plainly.learned.jury.answers import Answer, Request
+from plainly.core.metric import Floats, mean_rows, means
+from plainly.learned.jury.answers import Request
+from plainly.learned.jury.base import RatingMetric, describe_model
 from plainly.learned.jury.client import ask, find_settings
 from plainly.learned.jury.prompts import build_request, item_values
-from plainly.learned.jury.rubrics import Rubric, read_rubric
-from plainly.learned.jury.settings import JudgeSettings
 
 
 @dataclass(frozen=True, repr=False)
-class Judge(MeanMetric):
+class Judge(RatingMetric):
     """The mean of the points, 0 to 100, that a language model gives each output: ``judge(model=NAME,rubric=quality)``.
 
     ``model`` is a name in ``judges.toml``; it may be left out if there is one judge only. ``rubric`` is quality,
@@ -27,38 +25,37 @@ class Judge(MeanMetric):
     answer that is not exactly in the form asked for has no score and is counted in ``unparsed`` (per cent).
     ``repeat=3`` asks three times; ``spread`` is then the standard deviation between runs. ``layout=kept`` shows
     Markdown and line breaks to the judge, which are removed otherwise. ``level`` is for rubrics with the field {level};
-    without it, the column ``level`` is used.
+    without it, the column ``level`` is used. ``calibration`` is a file of ``plainly meta --calibrate``, which maps the
+    points of an item to the scale of human ratings; ``spread`` stays in points.
     """
 
     name: ClassVar[str] = "judge"
-    outputs: ClassVar[tuple[str, ...]] = ("quality", "unparsed")
-    needs: ClassVar[Needs] = frozenset({"source"})
-    learned: ClassVar[bool] = True
-    runs_programs: ClassVar[bool] = True
-    is_remote: ClassVar[bool] = True
-
     model: str = ""
-    rubric: str = "quality"
-    repeat: int = 1
-    separate: bool = False
-    layout: Literal["plain", "kept"] = "plain"
-    level: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("repeat", self.repeat)
-        rubric = read_rubric(self.rubric)
-        names = tuple(criterion.name for criterion in rubric.criteria)
+        names = self.criteria
         spreads = tuple(_spread_name(name, names) for name in names) if self.repeat > 1 else ()
-        vars(self).update(
-            outputs=(*names, *spreads, "unparsed"), main_outputs=names, needs=rubric.needs, _rubric=rubric
-        )
+        vars(self).update(outputs=(*names, *spreads, "unparsed"), main_outputs=names)
+
+    def own_systems(self) -> tuple[str, ...]:
+        judge = find_settings(self.model)
+        return judge.name, judge.model
+
+    def calibration_key(self) -> tuple[str, ...]:
+        return (*self._question_key(), describe_model(find_settings(self.model)))
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        rubric: Rubric = vars(self)["_rubric"]
+        rubric = self.questions
         if not outputs:
             return mean_rows(*np.empty((len(self.outputs), 0)))
+        if "question" in rubric.fields and "question" not in evalset.columns:
+            raise BadInput(
+                f"rubric={self.rubric} asks about single places. plainly gate uses it for doubtful findings (doubts=); "
+                "elsewhere, the texts need a column question."
+            )
         judge = find_settings(self.model)
+        self._check_calibration(self.calibration_key())
         calls = [rubric.only(criterion) for criterion in rubric.criteria] if self.separate else [rubric]
         items = item_values(evalset, outputs, level=self.level, keep_layout=self.layout == "kept")
         keys: dict[tuple[int, int, int], str] = {}
@@ -71,15 +68,14 @@ class Judge(MeanMetric):
                     keys[at, repetition, part] = key = request.key
                     requests[key] = request
         answers = ask(judge, requests, len(calls[0].criteria))
-        trace_answers(self, evalset.fingerprint, judge, answers.values())
+        self.trace(evalset, judge, answers.values())
         points = np.full((len(items), self.repeat, len(rubric.criteria)), np.nan)
         unparsed = np.zeros((len(items), self.repeat, len(calls)))
-        names = [criterion.name for criterion in rubric.criteria]
         for (at, repetition, part), key in keys.items():
             parsed = answers[key].values(calls[part].criteria) if key in answers else {}
             unparsed[at, repetition, part] = 0.0 if parsed is not None else 100.0
             for name, value in (parsed or {}).items():
-                points[at, repetition, names.index(name)] = value
+                points[at, repetition, self.criteria.index(name)] = value
         return mean_rows(*self._columns(points), unparsed.mean(axis=(1, 2)))
 
     def _columns(self, points: Floats) -> list[Floats]:
@@ -87,7 +83,7 @@ class Judge(MeanMetric):
         n = (~np.isnan(points)).sum(axis=1)
         sums = np.nansum(points, axis=1)
         averages = np.where(n > 0, sums / np.maximum(n, 1), np.nan)
-        columns = list(averages.T)
+        columns = list(self.calibrate(averages).T)
         if self.repeat > 1:
             squares = np.nansum((points - averages[:, None]) ** 2, axis=1)
             columns += list(np.where(n > 1, squares / np.maximum(n - 1, 1), np.nan).T)
@@ -100,49 +96,6 @@ class Judge(MeanMetric):
             scores[..., half : 2 * half] = np.sqrt(scores[..., half : 2 * half])
         return scores
 
-    def provenance(self, data: str) -> tuple[str, ...]:
-        rubric: Rubric = vars(self)["_rubric"]
-        trace = current_run().traces.get((self, data))
-        return (f"rubric:{rubric.hash}", *(trace.remarks() if trace else ()))
-
 
 def _spread_name(name: str, names: Sequence[str]) -> str:
     return "spread" if len(names) == 1 else f"{name}_spread"
-
-
-@dataclass
-class Trace:
-    """Where the answers of a judge about some data came from: the server, what it says about itself, and the dates."""
-
-    judge: JudgeSettings
-    fingerprints: set[str]
-    dates: set[str]
-
-    def remarks(self) -> tuple[str, ...]:
-        parameters = {name: value for name, value in self.judge.parameters.items() if name != "model"}
-        fields = {
-            "server": self.judge.host,
-            "model": self.judge.model,
-            "parameters": ",".join(f"{name}={value}" for name, value in parameters.items()),
-            "fingerprint": "+".join(sorted(self.fingerprints)),
-            "dates": "..".join(sorted({min(self.dates), max(self.dates)})) if self.dates else "",
-        }
-        return tuple(f"{name}:{value.replace('|', '_')}" for name, value in fields.items() if value)
-
-
-def trace_answers(metric: Metric, data: str, judge: JudgeSettings, answers: Iterable[Answer]) -> None:
-    """Remember where answers came from; warn if the server changed between them."""
-    traces = current_run().traces
-    trace: Trace | None = traces.get((metric, data))
-    if trace is None or trace.judge != judge:
-        traces[metric, data] = trace = Trace(judge, set(), set())
-    for answer in answers:
-        trace.fingerprints.add(answer.fingerprint)
-        trace.dates.add(answer.time[:10])
-    trace.fingerprints.discard("")
-    if len(trace.fingerprints) > 1:
-        names = " and ".join(sorted(trace.fingerprints))
-        current_run().warn(
-            f"The server of the judge {judge.name!r} changed between answers ({names}): scores may not be comparable.",
-            "judge-changed",
-        )

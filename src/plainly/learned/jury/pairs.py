@@ -2,24 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from plainly.core.calls import current_run
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, Needs, PairwiseMetric
+from plainly.core.metric import Floats, PairwiseMetric
 from plainly.learned.jury.answers import Answer, Request
+from plainly.learned.jury.base import JudgeMetric
 from plainly.learned.jury.client import ask, find_settings
-from plainly.learned.jury.judge import trace_answers
 from plainly.learned.jury.prompts import build_body, frame, normalise_layout
-from plainly.learned.jury.rubrics import Rubric, read_rubric
 
 _CHOICES = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
 
 @dataclass(frozen=True, repr=False)
-class JudgePairs(PairwiseMetric):
+class JudgePairs(PairwiseMetric, JudgeMetric):
     """The share of comparisons, 0 to 100, that a system wins in the eyes of a judge: ``judge-pairs(model=NAME)``.
 
     The judge is shown the source and the outputs of two systems, once in each order, and says which is better by the
@@ -29,22 +27,11 @@ class JudgePairs(PairwiseMetric):
     """
 
     name: ClassVar[str] = "judge-pairs"
-    needs: ClassVar[Needs] = frozenset({"source"})
-    learned: ClassVar[bool] = True
-    runs_programs: ClassVar[bool] = True
-    is_remote: ClassVar[bool] = True
 
     model: str = ""
-    rubric: str = "quality"
-    layout: Literal["plain", "kept"] = "plain"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        vars(self).update(_rubric=read_rubric(self.rubric))
 
     def prefer(self, evalset: EvalSet, first: Sequence[str], second: Sequence[str]) -> Floats:
-        rubric: Rubric = vars(self)["_rubric"]
-        judge = find_settings(self.model)
+        rubric, judge = self.questions, find_settings(self.model)
         criteria = "\n".join(f"- {criterion.question}" for criterion in rubric.criteria)
         question = '"better": "first", "second" or "tie". Which text is better by these criteria?\n' + criteria
         schema = {"type": "string", "enum": list(_CHOICES)}
@@ -64,19 +51,14 @@ class JudgePairs(PairwiseMetric):
                 keys[at, is_reversed] = key = request.key
                 requests[key] = request
         answers = ask(judge, requests, 1)
-        trace_answers(self, evalset.fingerprint, judge, answers.values())
+        self.trace(evalset, judge, answers.values())
         wins = np.full((len(first), 2), 0.5)
         for (at, is_reversed), key in keys.items():
             value = _choice(answers.get(key))
             wins[at, int(is_reversed)] = 1.0 - value if is_reversed else value
         agrees = wins[:, 0] == wins[:, 1]
         outcome = np.where(agrees, wins[:, 0], np.where(np.isnan(wins).any(axis=1), np.nan, 0.5))
-        return np.stack([outcome, np.abs(wins[:, 0] - wins[:, 1]) == 1.0], axis=1).astype(np.float64)
-
-    def provenance(self, data: str) -> tuple[str, ...]:
-        rubric: Rubric = vars(self)["_rubric"]
-        trace = current_run().traces.get((self, data))
-        return (f"rubric:{rubric.hash}", *(trace.remarks() if trace else ()))
+        return np.stack([outcome, wins[:, 0] - wins[:, 1]], axis=1)
 
     def _show(self, text: str) -> str:
         return text if self.layout == "kept" else normalise_layout(text)

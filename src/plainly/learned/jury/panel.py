@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from plainly.core.calls import current_run
 from plainly.core.errors import BadSpec
 from plainly.core.evalset import EvalSet
-from plainly.core.metric import Floats, Metric, Needs, mean_rows, means, ratio
+from plainly.core.metric import Floats, mean_rows, means, ratio
+from plainly.learned.jury.base import RatingMetric
 from plainly.learned.jury.judge import Judge
 from plainly.stats.agreement import reliability
 
@@ -18,7 +20,7 @@ _SUMS = 4  # columns for the agreement
 
 
 @dataclass(frozen=True, repr=False)
-class Jury(Metric):
+class Jury(RatingMetric):
     """The mean of the points, 0 to 100, that several judges give each output: ``jury(judges=a+b+c,rubric=quality)``.
 
     The judges are names in ``judges.toml``; the other parameters are those of ``judge``. An output has a score if one
@@ -28,58 +30,52 @@ class Jury(Metric):
     """
 
     name: ClassVar[str] = "jury"
-    outputs: ClassVar[tuple[str, ...]] = ("quality", "alpha", "unparsed")
-    needs: ClassVar[Needs] = frozenset({"source"})
-    learned: ClassVar[bool] = True
-    runs_programs: ClassVar[bool] = True
-    is_remote: ClassVar[bool] = True
-
     judges: str = ""
-    rubric: str = "quality"
-    repeat: int = 1
-    separate: bool = False
-    layout: Literal["plain", "kept"] = "plain"
-    level: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names = tuple(name.strip() for name in self.judges.split("+") if name.strip())
-        parameters = (self.rubric, self.repeat, self.separate, self.layout, self.level)
-        members = tuple(Judge(name, *parameters) for name in names) or (Judge("", *parameters),)
-        criteria = members[0].main_outputs
-        outputs = (*criteria, "alpha", *names, "unparsed")
+        names = tuple(member.model for member in self.members if member.model)
+        outputs = (*self.criteria, "alpha", *names, "unparsed")
         if double := [name for name in outputs if outputs.count(name) > 1]:
             raise BadSpec(f"judges={self.judges}: {double[0]!r} is named twice, or is the name of a criterion.")
-        vars(self).update(
-            outputs=outputs, main_outputs=(*criteria, "alpha"), needs=members[0].needs, _members=members, _names=names
-        )
+        vars(self).update(outputs=outputs, main_outputs=(*self.criteria, "alpha"), member_outputs=names)
+
+    @cached_property
+    def members(self) -> tuple[Judge, ...]:
+        """The judges, with the parameters that they share; their points are not calibrated."""
+        shared = {name: getattr(self, name) for name in ("rubric", "layout", "repeat", "separate", "level")}
+        names = [name.strip() for name in self.judges.split("+") if name.strip()]
+        return tuple(Judge(model=name, **shared) for name in names or [""])
+
+    def calibration_key(self) -> tuple[str, ...]:
+        models = sorted(member.calibration_key()[-1].partition(":")[2] for member in self.members)
+        return (*self._question_key(), f"model:{' + '.join(models)}")
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
-        members: tuple[Judge, ...] = vars(self)["_members"]
-        names: tuple[str, ...] = vars(self)["_names"]
-        if len(names) < 2:
+        members, names = self.members, [member.model for member in self.members]
+        if len(members) < 2:
             raise BadSpec("A jury has at least two judges: jury(judges=a+b). One alone is judge(model=a).")
+        self._check_calibration(self.calibration_key())
         scores = [member.score(member.measure(evalset, outputs)) for member in members]
-        k = len(members[0].main_outputs)
+        k = len(self.criteria)
         points = np.stack([score[:, :k] for score in scores], axis=1)  # items, judges, criteria
         unparsed = np.mean([score[:, -1] for score in scores], axis=0) if len(outputs) else np.empty(0)
         rated = (~np.isnan(points)).sum(axis=1)
         averages = np.where(rated > 0, np.nansum(points, axis=1) / np.maximum(rated, 1), np.nan)
         _warn_of_outliers(points[:, :, 0], names)
         return np.concatenate(
-            [mean_rows(*averages.T, *points[:, :, 0].T, unparsed), _agreement_rows(points[:, :, 0])], axis=1
+            [mean_rows(*self.calibrate(averages).T, *points[:, :, 0].T, unparsed), _agreement_rows(points[:, :, 0])],
+            axis=1,
         )
 
     def score(self, totals: Floats) -> Floats:
-        averages, k = means(totals[..., :-_SUMS]), len(self.main_outputs) - 1
+        averages, k = means(totals[..., :-_SUMS]), len(self.criteria)
         alpha = _alpha(totals[..., -_SUMS:])[..., None]
         return np.concatenate([averages[..., :k], alpha, averages[..., k:]], axis=-1)
 
     def provenance(self, data: str) -> tuple[str, ...]:
-        members: tuple[Judge, ...] = vars(self)["_members"]
-        rubric, *_ = members[0].provenance(data)
-        of_members = [f"{member.model}:{_join(member.provenance(data)[1:])}" for member in members]
-        return (rubric, *(remark for remark in of_members if not remark.endswith(":")))
+        of_members = [f"{member.model}:{_join(member.provenance(data)[1:])}" for member in self.members]
+        return (*super().provenance(data), *(remark for remark in of_members if not remark.endswith(":")))
 
 
 def _join(remarks: Sequence[str]) -> str:

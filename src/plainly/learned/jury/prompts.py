@@ -39,8 +39,12 @@ def frame(name: str, text: str) -> str:
 
 
 def item_values(evalset: EvalSet, outputs: Sequence[str], *, level: str, keep_layout: bool) -> list[dict[str, str]]:
-    """Return what the fields of a prompt stand for, for each item. A level may come from the column ``level``."""
+    """Return what the fields of a prompt stand for, for each item.
+
+    A level may come from the column ``level``; what {question} stands for is in the column ``question``.
+    """
     levels = evalset.columns.get("level", ()) if not level else ()
+    places = evalset.columns.get("question", ())
     rows = []
     for at, output in enumerate(outputs):
         texts = [evalset.sources[at], output, *(evalset.references[at] if evalset.references else ())]
@@ -53,6 +57,7 @@ def item_values(evalset: EvalSet, outputs: Sequence[str], *, level: str, keep_la
                 "references": "\n".join(numbered),
                 "level": normalise_layout(levels[at] if levels else level),
                 "language": evalset.language,
+                "question": frame("place", places[at]) if places else "",
             }
         )
     return rows

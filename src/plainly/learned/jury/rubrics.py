@@ -19,7 +19,7 @@ from plainly.core.files import read_whole
 from plainly.core.metric import Needs
 from plainly.core.settings import Settings, convert_settings, read_toml
 
-FIELDS = ("source", "output", "references", "level", "language")
+FIELDS = ("source", "output", "references", "level", "language", "question")
 PROMPT = "The original text:\n{source}\n\nThe simplified text:\n{output}"
 # What every judge is told beside the rubric; a change of it is a change of every rubric.
 SYSTEM = (

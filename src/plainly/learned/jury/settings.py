@@ -43,6 +43,8 @@ class JudgeSettings(Settings, frozen=True, kw_only=True):
             raise ValueError(
                 "base_url must not contain a user, a password or a query. Name the key's variable: key_env."
             )
+        if self.key_env and not (self.key_env.isidentifier() and self.key_env.isascii()):  # perhaps the key itself
+            raise ValueError("key_env must be the name of an environment variable, not a key.")
         if not self.name.replace("-", "").replace("_", "").replace(".", "").isalnum():
             raise ValueError("name must consist of letters, digits, hyphens, underscores and full stops.")
         if (self.price_in is None) != (self.price_out is None):
