@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from plainly.data.readers import EVALSETS, TABLES
 
 CARDS = list(data.cards())
 EVALUATION_SETS = [card.name for card in CARDS if card.kind == "evalset"]
-SPDX_OR_UNKNOWN = re.compile(r"unknown|CC-BY(-NC)?(-SA)?-\d\.\d|Apache-2.0|MIT")
+SPDX_OR_UNKNOWN = re.compile(r"unknown|CC-BY(-NC)?(-SA)?-\d\.\d|CC0-1.0|Apache-2.0|MIT")
 
 # What the mirror holds that no card needs, by the end of its path; copies of a card's file need no reason.
 NOT_IN_A_CARD = {
@@ -25,8 +26,11 @@ NOT_IN_A_CARD = {
     r"/AshOlogn/Evaluating-Factuality-in-Text-Simplification/": "no card yet: changed facts, to test with",
     r"/GRAAL-Research/csmd/": "no card yet: ratings of a study",
     r"/berzak/onestop-qa/": "no card yet: questions about the articles of OneStopEnglish",
-    r"/(GSA/plainlanguage\.gov|18F/retext-simplify|retextjs/retext-simplify)/": "no card yet: words to avoid",
-    r"/(german-easy-to-read/statements|machinelearningZH/zix_understandability-index)/": "no card yet: German texts",
+    r"/GSA/plainlanguage\.gov/.*/guidelines/": "guidelines in prose; the list of words is in a card",
+    r"/18F/retext-simplify/.*/rules/": "house style of an agency, not simpler words",
+    r"/retextjs/retext-simplify/.*/readme\.md$": "a description; the card has its own",
+    r"/german-easy-to-read/statements/": "no card yet: German texts",
+    r"/zix_dataset\.parq$": "has texts that its licence does not cover; the others are in a card",
     r"/nitaytech/AltTest/": "no card yet: ratings, to test with",
     r"/(evaleval/every_eval_ever|huggingface/hub-docs|Shimorina/human-evaluation-datasheet)/": "formats, not data",
     r"/Int-Txt/[^/]+-int\.txt$": "apostrophes are lost and the level is named in the text; Int-Txt/Int-Txt is used",
@@ -265,3 +269,40 @@ def test_the_documentation_lists_the_card(card: data.Card) -> None:
 def test_the_documentation_lists_every_reader() -> None:
     text = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
     assert all(f"| `{reader}` |" in text for reader in (*EVALSETS, *TABLES, "paths"))
+
+
+def test_every_published_system_has_a_readable_name_a_paper_and_a_licence() -> None:
+    cards_of_outputs = [card for card in data.cards() if card.kind == "outputs"]
+    every = {system for card in cards_of_outputs for system in card.systems}
+    for card in cards_of_outputs:
+        for name in card.of:
+            titles = [
+                data.system_title(system) for system in dict.fromkeys(re.sub(r"/\d+$", "", s) for s in card.systems)
+            ]
+            assert len(set(titles)) == len(titles), f"two systems of {card.name} have one name"
+            assert not [title for title in titles if re.search(r"[_^/]", title) or len(title) > 28]  # as shown
+            for system in card.systems:
+                papers = data.describe_system(system, name)
+                assert papers, (system, name)
+                for paper in papers:
+                    assert paper.url.startswith("https://"), (system, paper)
+                    assert 2005 <= paper.year <= 2026
+                    assert str(paper.year) in paper.short
+                    assert paper.title
+                    assert paper.licence
+    papers = tomllib.loads((Path(data.__file__).parent / "systems.toml").read_text(encoding="utf-8"))["papers"]
+    listed = [system for paper in papers for system in paper["systems"]]
+    assert len(set(listed)) == len(listed)
+    assert set(listed) <= every
+
+
+def test_the_paper_of_a_system_is_its_own_and_not_that_of_the_collection() -> None:
+    (paper,) = data.describe_system("ACCESS", "asset/test")
+    assert (paper.short, paper.url) == ("Martin et al. 2020", "https://aclanthology.org/2020.lrec-1.577")
+    assert not paper.is_collection
+    (muss,) = data.describe_system("muss_bart_access_mined", "asset/test")
+    assert (muss.short, muss.licence) == ("Martin et al. 2022", "CC-BY-NC-4.0")
+    assert data.system_title("muss_bart_access_mined/3") == "MUSS BART (mined)"
+    (unknown,) = data.describe_system("Moses", "pwkp/test")
+    assert unknown.is_collection
+    assert data.describe_system("no such system", "pwkp/test") == ()

@@ -10,80 +10,19 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
 import pytest
 
+from file_server import Server, Watched
 from plainly import data
 from plainly.core import limits
 from plainly.core.errors import DataUnavailable
-from plainly.core.progress import Tell
 from plainly.data import fetch
 from plainly.data.card import Card, File
 
 CONTENT = b"".join(b"line %d\n" % i for i in range(40_000))
 CHECKSUM = hashlib.sha256(CONTENT).hexdigest()
-
-
-class Server:
-    """A web server whose faults a test can choose: send only ``cut`` bytes, ``spoil`` the first, know no ranges."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-        self.requests: list[tuple[str, str | None]] = []
-        self.cut: int | None = None
-        self.spoil = False
-        self.ranges = True
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                wanted = self.headers.get("Range")
-                server.requests.append((unquote(self.path), wanted))
-                content = server.files.get(unquote(self.path))
-                if content is None:
-                    self.send_error(404)
-                    return
-                start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and server.ranges else 0
-                self.send_response(206 if start else 200)
-                if start:
-                    self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
-                self.send_header("Content-Length", str(len(content) - start))
-                self.end_headers()
-                body = content[start:] if server.cut is None else content[start : start + server.cut]
-                self.wfile.write(bytes([body[0] ^ 1]) + body[1:] if server.spoil else body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.base = f"http://127.0.0.1:{self.http.server_address[1]}"
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01})
-        self.thread.start()
-
-    def close(self) -> None:
-        self.http.shutdown()
-        self.thread.join()
-        self.http.server_close()
-
-
-class Watched:
-    """A progress that keeps what it was asked to show."""
-
-    def __init__(self) -> None:
-        self.bars: list[tuple[str, int | None, str]] = []
-        self.told: list[int] = []
-
-    def __call__(self, what: str, *, total: int | None, unit: str = "items") -> AbstractContextManager[Tell]:
-        self.bars.append((what, total, unit))
-        return nullcontext(self._tell)
-
-    def _tell(self, amount: int) -> None:
-        self.told.append(amount)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 
 import core.test_contracts as contracts
 from conftest import save_tokenizer
+from file_server import Server, publish
 from plainly.core.errors import BadInput, DataUnavailable
 from plainly.core.evalset import EvalSet
 
@@ -22,7 +23,7 @@ transformers = pytest.importorskip("transformers")
 
 from plainly.learned.adapters import models  # noqa: E402
 from plainly.learned.adapters.bertscore import BertScore  # noqa: E402
-from plainly.learned.adapters.lens import Lens, LensSalsa  # noqa: E402
+from plainly.learned.adapters.lens import Lens, LensSalsa, load_checkpoint  # noqa: E402
 from plainly.learned.adapters.models import (  # noqa: E402
     Entailment,
     MeaningBert,
@@ -243,6 +244,30 @@ def test_a_checkpoint_leaves_the_encoder_of_others_alone(bare: str, tmp_path: Pa
     np.testing.assert_array_equal(BertScore(model=bare, layer=2, longest=64).measure(evalset, OUTPUTS), before)
 
 
+def test_lens_is_fetched_by_its_hub_name(bare: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a local hub: the checkpoint, and of its encoder the configuration and the tokenizer, not the weights."""
+    made = tmp_path / "made"
+    made.mkdir()
+    _checkpoint(made, bare, sizes=[16 * 7, 4, 1], class_identifier="regression_metric_multi_ref")
+    evalset = EvalSet.of(SOURCES, references=[(text,) for text in SOURCES])
+    expected = _segments(Lens(checkpoint=str(made)), evalset)
+    settings = made / "hparams.yaml"
+    settings.write_text(settings.read_text().replace(bare, "tiny/encoder"))
+    server = Server()
+    try:
+        for name, place in (("davidheineman/lens", made), ("tiny/encoder", Path(bare))):
+            paths = {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+            publish(server, name, paths)
+        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+        monkeypatch.setenv("HF_ENDPOINT", server.base)
+        monkeypatch.setenv("PLAINLY_MODELS", str(tmp_path / "models"))
+        np.testing.assert_allclose(_segments(Lens(), evalset), expected)
+        assert not any(path.endswith(".safetensors") for path, _ in server.requests)
+    finally:
+        server.close()
+        load_checkpoint.cache_clear()
+
+
 @pytest.fixture(scope="module")
 def roberta(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A tiny RoBERTa, the architecture of LENS-SALSA: byte pairs, positions from 2, two marks between texts."""
@@ -353,20 +378,18 @@ def test_meaningbert_maps_what_the_configuration_names(tmp_path: Path) -> None:
 def test_missing_weights_say_what_to_download(tmp_path: Path) -> None:
     with pytest.raises(DataUnavailable, match=r"model=.*config\.json.*model\.safetensors"):
         _segments(PublishedSle(model=str(tmp_path)), EvalSet.of(SOURCES))
-    with pytest.raises(DataUnavailable, match=r"model\.safetensors.*https://huggingface\.co/a/b .*model="):
+    with pytest.raises(DataUnavailable, match=r"'a/b' is not on this machine.*model=DIRECTORY"):
         _segments(PublishedSle(model="a/b"), EvalSet.of(SOURCES))
-    with pytest.raises(DataUnavailable, match=r"hparams\.yaml.*lens\(checkpoint="):
+    with pytest.raises(DataUnavailable, match=r"'davidheineman/lens' is not on this machine.*checkpoint=DIRECTORY"):
         _segments(Lens(), EvalSet.of(SOURCES, references=[("a",)] * 3))
-    with pytest.raises(DataUnavailable, match=r"huggingface\.co/davidheineman/lens-salsa.*lens-salsa\(checkpoint="):
+    with pytest.raises(DataUnavailable, match=r"hparams\.yaml.*lens-salsa\(checkpoint="):
         _segments(LensSalsa(checkpoint=str(tmp_path)), EvalSet.of(SOURCES))
 
 
 def test_a_missing_encoder_says_what_to_download(bare: str, tmp_path: Path) -> None:
     _checkpoint(tmp_path, bare, sizes=[16 * 7, 4, 1])
-    with pytest.raises(DataUnavailable, match=r"config\.json.*encoder="):
-        _segments(
-            Lens(checkpoint=str(tmp_path), encoder="nobody/nothing"), EvalSet.of(SOURCES, references=[("a",)] * 3)
-        )
+    with pytest.raises(DataUnavailable, match=r"'no/encoder' is not on this machine.*encoder=DIRECTORY"):
+        _segments(Lens(checkpoint=str(tmp_path), encoder="no/encoder"), EvalSet.of(SOURCES, references=[("a",)] * 3))
 
 
 CONTRACTS = [

@@ -17,15 +17,46 @@ from plainly.core.formatting import size
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Listing, Note, Record, Table
-from plainly.data.card import KINDS, Card, Kind, card, cards, names, output_cards, source_cards, system_names
+from plainly.data.card import (
+    KINDS,
+    Card,
+    Kind,
+    SystemPaper,
+    card,
+    cards,
+    describe_system,
+    names,
+    output_cards,
+    source_cards,
+    system_names,
+    system_title,
+)
 from plainly.data.fetch import read, whereabouts
 from plainly.data.readers import EVALSETS, TABLES, jsonl_by_id, read_lines
 from plainly.io import faults
 from plainly.io.tables import Sheet
 
 __all__ = [
-    "KINDS", "Card", "card", "cards", "catalogue", "demo", "describe", "diagnose", "get", "load", "names", "outputs",
-    "outputs_of", "paths", "system_names", "systems", "table",
+    "KINDS",
+    "Card",
+    "SystemPaper",
+    "card",
+    "cards",
+    "catalogue",
+    "demo",
+    "describe",
+    "describe_system",
+    "diagnose",
+    "get",
+    "load",
+    "names",
+    "outputs",
+    "outputs_of",
+    "paths",
+    "system_names",
+    "system_title",
+    "systems",
+    "table",
 ]  # fmt: skip
 
 _DEMO = Path(__file__).parent / "demo" / "demo.jsonl"

@@ -14,12 +14,14 @@ from typing import Any, Literal, get_args
 from plainly.core.errors import BadInput, PlainlyError, UnknownName
 from plainly.core.files import read_shipped
 
-Kind = Literal["evalset", "outputs", "ratings", "annotations", "levels"]
+Kind = Literal["evalset", "outputs", "ratings", "annotations", "levels", "words"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _CARDS = Path(__file__).parent / "cards"
 _LONGEST = 200  # letters of a name
 _NAME = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
+_TRAINING = re.compile(r"/\d+$")
+_FIELDS = ("author", "title", "year", "url")  # of a BibTeX entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,23 @@ class Card:
         return tuple(dict.fromkeys(file.system for file in self.files if file.system))
 
 
+@dataclass(frozen=True, slots=True)
+class SystemPaper:
+    """The paper that describes a system, and the licence of its outputs.
+
+    ``is_collection``: the paper is that of the collection from which the outputs come, not of the system.
+    """
+
+    short: str
+    title: str
+    year: int
+    url: str
+    licence: str
+    licence_url: str
+    collection: str
+    is_collection: bool = False
+
+
 def names() -> tuple[str, ...]:
     return tuple(sorted(path.relative_to(_CARDS).with_suffix("").as_posix() for path in _CARDS.glob("*/*.toml")))
 
@@ -121,6 +140,52 @@ def output_cards(evalset: Card) -> Iterator[Card]:
                 outputs = _read(f"outputs/{path.stem}")
                 if name in outputs.of:
                     yield outputs
+
+
+def system_title(system: str) -> str:
+    """Return a readable name of a system; ``NAME/3``, the third of several trainings, is named as a whole."""
+    titles = _systems()["names"]
+    return str(titles.get(system) or titles.get(_TRAINING.sub("", system)) or system)
+
+
+def describe_system(system: str, *sets: str) -> tuple[SystemPaper, ...]:
+    """Return the papers that describe a system whose outputs for some sets are public, with the outputs' licences.
+
+    Where a card collects systems of many papers, and that of this one is not known, the card's own paper is returned.
+    """
+    papers: dict[str, SystemPaper] = {}
+    for name in sets:
+        for outputs in output_cards(card(name)):
+            if system in outputs.systems or any(_TRAINING.sub("", other) == system for other in outputs.systems):
+                papers.setdefault(outputs.name, _paper_of(system, outputs))
+    return tuple(dict.fromkeys(papers.values()))
+
+
+def _paper_of(system: str, outputs: Card) -> SystemPaper:
+    base = system.removesuffix("/cased")
+    licence: dict[str, Any] = {
+        "licence": outputs.licence,
+        "licence_url": outputs.licence_url,
+        "collection": outputs.title,
+    }
+    if outputs.homepage.endswith("/easse"):
+        for paper in _systems()["papers"]:
+            if base in paper["systems"]:
+                return SystemPaper(**{key: paper[key] for key in ("short", "title", "year", "url")}, **licence)
+    entry = outputs.citation
+    fields = {name: re.search(rf"\b{name}\s*=\s*\{{(.*?)\}},?\s*$", entry, re.MULTILINE) for name in _FIELDS}
+    values = {name: match[1].replace("{", "").replace("}", "") if match else "" for name, match in fields.items()}
+    authors = [author.partition(",")[0] for author in values["author"].split(" and ")]
+    several = {1: authors[0], 2: " and ".join(authors)}.get(len(authors), f"{authors[0]} et al.")
+    return SystemPaper(
+        short=f"{several} {values['year']}", title=values["title"], year=int(values["year"]), url=values["url"],
+        **licence, is_collection=outputs.homepage.endswith("/easse"),
+    )  # fmt: skip
+
+
+@cache
+def _systems() -> dict[str, Any]:
+    return read_shipped(__file__, "systems.toml")
 
 
 def source_cards(*hashes: str) -> list[Card]:

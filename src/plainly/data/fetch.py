@@ -1,22 +1,15 @@
 """The files of a card, from a mirror, the cache, or the network; every read is checked against size and SHA-256.
 
-A hash costs less than a millisecond for most of these files. A download is written under a unique name and moved when
-it is complete, so that neither an interruption nor a second process leaves half a file under the right name.
-
-pooch would be the well-kept downloader to use, but it cannot resume an interrupted download or try a mirror before the
-origin, and it depends on requests and four other packages.
+A hash costs less than a millisecond for most of these files.
 """
 
-import glob
-import hashlib
 import os
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 
+from plainly.core import downloads
 from plainly.core import files as core_files
-from plainly.core import limits
+from plainly.core.downloads import Remote
 from plainly.core.errors import DataUnavailable
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.data.card import Card, File, Local
@@ -24,8 +17,6 @@ from plainly.data.card import Card, File, Local
 MIRROR = "PLAINLY_MIRROR"
 CACHE = "PLAINLY_CACHE"
 
-_ATTEMPTS = 3
-_BLOCK = 1 << 16
 _THREADS = 8
 
 
@@ -68,7 +59,7 @@ def _find_local(card: Card, file: File, *, repair: bool) -> Local | None:
         data = path.read_bytes()
     except OSError as error:
         raise DataUnavailable(f"Cannot read {path}: {error.strerror}. Make it readable or remove it.") from error
-    problem = _find_problem(file, data)
+    problem = _remote(file).find_problem(data)
     if not problem:
         return Local(file, path, data)
     if repair and not is_mirrored:
@@ -93,12 +84,8 @@ def _mirror() -> Path | str | None:
     return directory
 
 
-def _find_problem(file: File, data: bytes) -> str:
-    """Return what is wrong with the content, or an empty string."""
-    if len(data) != file.size:
-        return f"it has {len(data):,} bytes instead of {file.size:,}"
-    sha256 = hashlib.sha256(data).hexdigest()
-    return "" if sha256 == file.sha256 else f"its SHA-256 is {sha256}, not {file.sha256}"
+def _remote(file: File, *urls: str) -> Remote:
+    return Remote(urls, file.size, file.sha256)
 
 
 def _download_all(files: Sequence[File], tell: Tell) -> dict[File, Local]:
@@ -117,103 +104,18 @@ def _download(file: File, tell: Tell) -> Local:
     from urllib.parse import quote
 
     target = cache_directory() / file.place
+    mirror = _mirror()
+    urls = [f"{mirror}/{quote(file.place)}"] if isinstance(mirror, str) else []
+    urls.append(quote(file.url, safe="/:+"))  # Cards hold URLs as people read them, with spaces.
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = _claim_part(target)
+        reasons = downloads.download(_remote(file, *urls), target, tell)
     except OSError as error:
         raise DataUnavailable(
             f"Cannot write to the cache for {file.url}: {error}. Set {CACHE} to a directory that you may write to."
         ) from error
-    mirror = _mirror()
-    urls = [f"{mirror}/{quote(file.place)}"] if isinstance(mirror, str) else []
-    urls.append(quote(file.url, safe="/:+"))  # Cards hold URLs as people read them, with spaces.
-    before = 0
-
-    def reach(size: int) -> None:
-        """Report how much of the file is there, more than before or less."""
-        nonlocal before
-        now = min(size, file.size)
-        tell(now - before)
-        before = now
-
-    reasons = []
-    try:
-        for url in urls:
-            problem = _transfer(url, file, part, reach)
-            if not problem:
-                os.replace(part, target)
-                return Local(file, target, target.read_bytes())
-            reasons.append(f"{url}: {problem}")
-    finally:
-        if part.exists():  # Keep it for the next run.
-            os.replace(part, target.with_name(f"{target.name}.part"))
+    if not reasons:
+        return Local(file, target, target.read_bytes())
     raise DataUnavailable(
         f"Could not download {'; nor '.join(reasons)}. Run again to resume, or place the file in {cache_directory()}, "
         f"or in a directory or at a base URL that {MIRROR} names: under its address without https://"
     )
-
-
-def _claim_part(target: Path) -> Path:
-    """Return a name for this download alone, with the part that an earlier one left behind, if any.
-
-    Renaming is atomic, so only one of two processes gets that part, and the other starts from the beginning.
-    """
-    own = target.with_name(f"{target.name}.{os.urandom(4).hex()}.part")
-    left = target.with_name(f"{target.name}.part")
-    # Parts of processes that were killed have unique names.
-    for path in [left, *target.parent.glob(f"{glob.escape(target.name)}.{'[0-9a-f]' * 8}.part")]:
-        with suppress(FileNotFoundError):
-            # A part that is older than a silent connection can be has no writer any more.
-            if path == left or time.time() - path.stat().st_mtime > 2 * limits.limit("wait"):
-                os.rename(path, own)
-                break
-    return own
-
-
-def _transfer(url: str, file: File, part: Path, reach: Callable[[int], None]) -> str:
-    """Complete ``part``; return what went wrong, or an empty string."""
-    import http.client  # Importing the network stack takes 40 ms, and most runs do not need it.
-    import urllib.error
-
-    problem = ""
-    for _ in range(_ATTEMPTS):
-        fresh = not part.exists()
-        try:
-            _append(url, file, part, reach)
-        except urllib.error.HTTPError as error:
-            return f"the server answers {error.code} {error.reason}"
-        except urllib.error.URLError as error:
-            return str(error.reason)
-        except (OSError, http.client.HTTPException) as error:
-            problem = str(error) or type(error).__name__
-            continue
-        problem = _find_problem(file, part.read_bytes())
-        if not problem:
-            return ""
-        if part.stat().st_size >= file.size:
-            part.unlink()  # Resuming cannot correct wrong content.
-            if fresh:
-                break
-    return problem
-
-
-def _append(url: str, file: File, part: Path, reach: Callable[[int], None]) -> None:
-    """Download what is missing from ``part``, from the start if the server does not support ranges."""
-    import urllib.request
-
-    from plainly import __version__
-
-    have = part.stat().st_size if part.exists() else 0
-    reach(have)
-    if have == file.size:
-        return
-    request = urllib.request.Request(url, headers={"User-Agent": f"plainly/{__version__}"})
-    if 0 < have < file.size:
-        request.add_header("Range", f"bytes={have}-")
-    with urllib.request.urlopen(request, timeout=limits.limit("wait")) as answer:
-        goes_on = answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
-        with part.open("ab" if goes_on else "wb") as out:
-            done = have if goes_on else 0
-            while done <= file.size and (block := answer.read(_BLOCK)):
-                done += out.write(block)
-                reach(done)

@@ -20,7 +20,7 @@ from plainly.core.errors import BadInput
 from plainly.core.evalset import ABSENT, EvalSet
 from plainly.data.card import Card, Local
 from plainly.io.files import decode, split_lines
-from plainly.io.tables import Sheet, read_cells
+from plainly.io.tables import Sheet, parse_parquet, read_cells
 
 _WHOLE = re.compile(r"[+-]?\d+")
 
@@ -171,6 +171,41 @@ def contradictions_tsv(card: Card, files: Sequence[Local]) -> Sheet:
     return _sheet(card, ("sentence", "negated"), rows)
 
 
+def level_columns(card: Card, files: Sequence[Local]) -> Sheet:
+    """Read a Parquet file with a column of texts for each CEFR level, and the topic and the writer of each row."""
+    (local,) = files
+    table = parse_parquet(local.data, str(local.path))
+    rows = [
+        (str(at + 1), level, topic, writer, str(table[level][at]))
+        for at, (topic, writer) in enumerate(zip(table["topic"], table["model"], strict=True))
+        for level in ("A1", "A2", "B1", "B2", "C1", "C2")
+    ]
+    return _sheet(card, ("row", "level", "topic", "writer", "text"), rows)
+
+
+def word_table(card: Card, files: Sequence[Local]) -> Sheet:
+    """Read a Markdown table of words and better ones, separated by commas; "(omit)" is an empty one."""
+    (local,) = files
+    rows = []
+    for line in read_lines(local):
+        phrases, bar, better = line.replace("**", "").replace("\\", "").partition("|")
+        if bar and not better.strip().startswith(("Say", "-")):
+            options = [option.strip().replace("(omit)", "").strip() for option in better.split(",")]
+            rows += [(phrase.strip(), tuple(options)) for phrase in phrases.split(",") if phrase.strip()]
+    return _sheet(card, ("phrase", "better"), rows)
+
+
+def word_patterns(card: Card, files: Sequence[Local]) -> Sheet:
+    """Read retext-simplify's patterns, a JavaScript object: a phrase, better ones, and whether it can be left out."""
+    (local,) = files
+    entries = re.findall(r"^  (?:'([^']+)'|(\w+)): \{(.*?)^  \}", _text(local), re.MULTILINE | re.DOTALL)
+    rows = []
+    for quoted, bare, body in entries:
+        options = re.findall(r"'([^']*)'", body.partition("replace:")[2])
+        rows.append((quoted or bare, (*options, *([""] if "omit: true" in body else ()))))
+    return _sheet(card, ("phrase", "better"), rows)
+
+
 def targeted_jsonl(card: Card, files: Sequence[Local]) -> EvalSet:
     """Read a paragraph per line with the target CEFR level (``target_cefr``) and one reference.
 
@@ -279,6 +314,6 @@ TABLES: Mapping[str, Callable[[Card, Sequence[Local]], Sheet]] = {
     reader.__name__: reader
     for reader in (
         csv_table, rating_sheet, level_tsv, level_sheets, complexity_csv, level_texts, starred_pairs,
-        contradictions_tsv,
+        contradictions_tsv, level_columns, word_table, word_patterns,
     )
 }  # fmt: skip

@@ -68,15 +68,34 @@ class LevelReader:
 
     def _read(self, texts: list[list[str]]) -> Floats:
         """Return the levels of texts that were split into sentences."""
-        sizes = np.array([len(sentences) for sentences in texts])
-        if not sizes.any():
+        sizes = [len(sentences) for sentences in texts]
+        if not any(sizes):
             return np.full(len(texts), np.nan)
         owners = np.repeat(np.arange(len(texts)), sizes)
         features = sentence_features(self.model, list(chain.from_iterable(texts)))
+        return self._combine(features, owners, len(texts))
+
+    def _combine(self, features: Floats, owners: npt.NDArray[np.int64], texts: int) -> Floats:
+        """Return the levels of texts from the features of their sentences; a sentence with owner −1 has no text."""
+        features, owners = features[owners >= 0], owners[owners >= 0]
+        sizes = np.bincount(owners, minlength=texts)
         share = 1 / np.maximum(sizes, 1)
-        sums = np.bincount(owners, weights=self.sentence(features), minlength=len(texts))
-        whole = self.text(average_features(features, owners, len(texts)))
+        sums = np.bincount(owners, weights=self.sentence(features), minlength=texts)
+        whole = self.text(average_features(features, owners, texts))
         return np.where(sizes == 0, np.nan, share * (sums / np.maximum(sizes, 1)) + (1 - share) * whole)
+
+    def levels_of_parts(
+        self, sentences: Sequence[str], owners: Sequence[npt.NDArray[np.int64]], sizes: Sequence[int]
+    ) -> tuple[Floats, list[Floats]]:
+        """Return the level of each sentence and, in one pass, those of the larger texts that own the sentences.
+
+        Each entry of ``owners`` has the number of the text that a sentence belongs to (−1: none), and ``sizes`` how
+        many texts there are: paragraphs and whole documents, for instance.
+        """
+        features = sentence_features(self.model, sentences)
+        return self.sentence(features), [
+            self._combine(features, of, size) for of, size in zip(owners, sizes, strict=True)
+        ]
 
 
 def sentence_features(model: encoder.Encoder, sentences: Sequence[str]) -> Floats:

@@ -269,6 +269,12 @@ def directory(model: str) -> Path:
     return path
 
 
+def read_facts(path: Path) -> dict[str, Any]:
+    """Return what a model's directory states about it: name, heads, licence, training data, recipe."""
+    facts: dict[str, Any] = json.loads((path / "model.json").read_text(encoding="utf-8"))
+    return facts
+
+
 def session_options() -> Any:
     """Return options for ONNX Runtime with which scores depend little on the processor."""
     import onnxruntime
@@ -287,7 +293,7 @@ def _load(path: str, threads: int) -> Encoder:
         import onnxruntime
         from tokenizers import Tokenizer
     weights, tokenizer_file = (Path(path, name).read_bytes() for name in ("model.onnx", "tokenizer.json"))
-    facts = json.loads(Path(path, "model.json").read_text(encoding="utf-8"))
+    facts = read_facts(Path(path))
     options = session_options()
     options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
     tokenizer = Tokenizer.from_str(tokenizer_file.decode("utf-8"))

@@ -91,6 +91,8 @@ def read_ratings(path: str | Path) -> JudgedPairs:
         try:
             entry = json.loads(line)
             ratings = [float(entry.get(head, np.nan)) / 100 for head in HEADS]
+            if any(rating < 0 or rating > 1 for rating in ratings):
+                raise ValueError("ratings are from 0 to 100; map other scales to that")
             by_pair.setdefault((entry["source"], entry["output"]), []).append(ratings)
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             raise BadInput(

@@ -19,7 +19,7 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -259,7 +259,7 @@ def evaluate_estimator(
 
 @dataclass(frozen=True)
 class JudgingRun:
-    """One run of a recipe, which saves the teachers' labels in ``directory`` and resumes from there."""
+    """One run of a recipe, resumable: labels of teachers and checkpoints of students are saved in ``directory``."""
 
     corpus: PairCorpus
     recipe: JudgeRecipe
@@ -318,19 +318,17 @@ class JudgingRun:
         return targets
 
     def labels(self) -> Floats:
-        """Return the teachers' average values of all pairs, shape (n, heads)."""
-        return load_or_compute(self.directory / "labels.npy", self._compute_labels)
+        """Return the teachers' average values of all pairs, shape (n, heads); each teacher's are saved in a file."""
+        files = [self.directory / f"teacher-{seed}.npy" for seed in range(self.recipe.teachers)]
+        return np.mean([load_or_compute(file, partial(self._teach, seed)) for seed, file in enumerate(files)], axis=0)
 
-    def _compute_labels(self) -> Floats:
-        everything = np.arange(len(self.pairs.sources))
-        total = np.zeros((len(everything), len(ALL_HEADS)))
-        for seed in range(self.recipe.teachers):
-            model, tokenizer = self._start_model(self.teacher, seed)
-            self._show_harm(model, tokenizer, seed)
-            self._show_ratings(model, tokenizer, seed)
-            ids = self._encode(tokenizer, everything, self.recipe.first.longest)
-            total += predict_ratings(model, ids, device=self.device) / self.recipe.teachers
-        return total
+    def _teach(self, seed: int) -> Floats:
+        """Train one teacher and return its values of all pairs."""
+        model, tokenizer = self._start_model(self.teacher, seed)
+        self._show_harm(model, tokenizer, seed)
+        self._show_ratings(model, tokenizer, seed)
+        ids = self._encode(tokenizer, np.arange(len(self.pairs.sources)), self.recipe.first.longest)
+        return predict_ratings(model, ids, device=self.device)
 
     def _show_harm(self, model: CrossEncoder, tokenizer: Any, seed: int) -> None:
         """Train a teacher in stage one, on some of the pairs."""
@@ -380,7 +378,8 @@ class JudgingRun:
         ids = self._encode(tokenizer, order, settings.longest)
         for number, student in enumerate(students):
             own_settings = replace(settings, seed=settings.seed + number)
-            self._fit(student, ids, targets[order], own_settings, f"student {number + 1}")
+            checkpoint = self.directory / f"student-{number}.checkpoint"
+            self._fit(student, ids, targets[order], own_settings, f"student {number + 1}", checkpoint)
         states = [student.state_dict() for student in students]
         students[0].load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
         return students[0], tokenizer
@@ -399,7 +398,15 @@ class JudgingRun:
         weight += torch.tensor(change.weights, dtype=weight.dtype, device=weight.device)
         bias += float(change.bias)
 
-    def _fit(self, model: CrossEncoder, ids: TokenIds, targets: Floats, settings: FitSettings, name: str) -> None:
+    def _fit(
+        self,
+        model: CrossEncoder,
+        ids: TokenIds,
+        targets: Floats,
+        settings: FitSettings,
+        name: str,
+        checkpoint: Path | None = None,
+    ) -> None:
         """Train in place on pairs of similar length."""
         model.to(self.device)
         goals = torch.tensor(targets, dtype=torch.float32, device=self.device)
@@ -421,7 +428,7 @@ class JudgingRun:
                 batches += np.split(pool, range(settings.batch, len(pool), settings.batch))
             return [batches[at] for at in rng.permutation(len(batches))]
 
-        options: dict[str, Any] = {"head_rate": 5.0, "progress": self.progress, "name": name}
+        options: dict[str, Any] = {"head_rate": 5.0, "checkpoint": checkpoint, "progress": self.progress, "name": name}
         fit(model, loss_of, batches, examples=len(ids), settings=settings, **options)
 
     def _reworded(self, times: int) -> Any:

@@ -3,10 +3,10 @@
 LENS encodes source, output and reference one by one; LENS-SALSA reads output and source together, needs no references,
 and tags tokens. Both read lower-cased text, as in the authors' package, lens-metric.
 
-The checkpoints have the layout of COMET: a directory holds ``hparams.yaml`` and ``checkpoints/*.ckpt``. The checkpoint
-has every weight of the encoder, so only the configuration and the tokenizer of the encoder that hparams.yaml names are
-needed. The output of the encoder is a mixture of all its layers (softmaxed shares, each layer normalised over the
-tokens of its text), which a small network, the estimator, reads.
+The checkpoints are downloaded by hub name. They have the layout of COMET: a directory holds ``hparams.yaml`` and
+``checkpoints/*.ckpt``. The checkpoint has every weight of the encoder, so only the configuration and the tokenizer of
+the encoder that hparams.yaml names are needed. The output of the encoder is a mixture of all its layers (softmaxed
+shares, each layer normalised over the tokens of its text), which a small network, the estimator, reads.
 """
 
 import math
@@ -14,15 +14,14 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from plainly.core.errors import BadInput, DataUnavailable, require_package
+from plainly.core.errors import BadInput, DataUnavailable
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Needs, mean_rows, ratio
-from plainly.learned.adapters import models
+from plainly.learned.adapters import hub, models
 from plainly.learned.adapters.models import PublishedMetric
 from plainly.learned.score_cache import Text
 
@@ -59,19 +58,19 @@ class Checkpoint:
 
 @lru_cache(maxsize=2)
 def load_checkpoint(checkpoint: str, encoder: str, *, metric: str, kind: str) -> Checkpoint:
-    """Read the directory that ``metric(checkpoint=…)`` names; ``kind`` is the class that hparams.yaml must name."""
-    with require_package(metric, extra="torch"):
-        import torch
-        import yaml
-    directory = Path(checkpoint)
-    path = next(iter(sorted(directory.glob("checkpoints/*.ckpt"))), None) if checkpoint else None
-    if path is None or not (directory / "hparams.yaml").is_file():
-        where = f"{checkpoint!r} has none" if checkpoint else "checkpoint= is not set"
+    """Read what ``metric(checkpoint=…)`` names; ``kind`` is the class that hparams.yaml must name."""
+    models.require("yaml")
+    directory = hub.directory(checkpoint, part="checkpoint", parameter="checkpoint")
+    import torch
+    import yaml
+
+    path = next(iter(sorted(directory.rglob("*.ckpt"))), None)
+    if path is None or not hub.find_settings(directory).is_file():
         raise DataUnavailable(
-            f"{metric} needs its published checkpoint, and {where}. Download hparams.yaml and checkpoints/*.ckpt from "
-            f"https://huggingface.co/davidheineman/{metric} into a directory, and pass {metric}(checkpoint=DIRECTORY)"
+            f"{str(directory)!r} does not hold a checkpoint: hparams.yaml and checkpoints/*.ckpt. Leave out "
+            f"{metric}(checkpoint=…) to use the published one, which is downloaded."
         )
-    settings = yaml.safe_load((directory / "hparams.yaml").read_text(encoding="utf-8"))
+    settings = yaml.safe_load(hub.find_settings(directory).read_text(encoding="utf-8"))
     if settings.get("class_identifier", kind) != kind:
         other = "lens" if metric == "lens-salsa" else "lens-salsa"
         raise BadInput(
@@ -148,7 +147,7 @@ class Lens(PublishedMetric):
     sources are TurkCorpus test sentences: do not evaluate it there.
     """
 
-    checkpoint: str = ""
+    checkpoint: str = "davidheineman/lens"
     encoder: str = ""
     rescale: bool = True
 
@@ -183,7 +182,7 @@ class LensSalsa(PublishedMetric):
     half, the package's threshold). It was trained on edits in SimpEval_2022: do not evaluate it there.
     """
 
-    checkpoint: str = ""
+    checkpoint: str = "davidheineman/lens-salsa"
     encoder: str = ""
 
     name: ClassVar[str] = "lens-salsa"

@@ -16,6 +16,7 @@ import numpy as np
 from plainly.core.errors import BadInput, BadSpec, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Needs, TargetKind, mean_rows
+from plainly.learned.adapters import hub
 from plainly.learned.cefr import LEVELS, LevelMetric, number_of
 from plainly.learned.encoder import LearnedMetric, batch_by_length
 from plainly.learned.score_cache import Text
@@ -91,6 +92,7 @@ def load_model(name: str, kind: str, *, labels: int | None = None, parameter: st
     that has them all.
     """
     require()
+    path = str(hub.directory(name, part="model" if kind else "encoder", parameter=parameter))
     import torch
     import transformers
 
@@ -98,22 +100,19 @@ def load_model(name: str, kind: str, *, labels: int | None = None, parameter: st
         with quiet():
             if kind:
                 settings = {} if labels is None else {"num_labels": labels}
-                model = getattr(transformers, kind).from_pretrained(name, **settings)
+                model = getattr(transformers, kind).from_pretrained(path, local_files_only=True, **settings)
             else:
                 auto_model: Any = transformers.AutoModel
-                model = auto_model.from_config(transformers.AutoConfig.from_pretrained(name))
-        tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+                config = transformers.AutoConfig.from_pretrained(path, local_files_only=True)
+                model = auto_model.from_config(config)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
     except (OSError, ValueError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         weights = "config.json, model.safetensors or pytorch_model.bin, and" if kind else "config.json and"
         files = f"{weights} the tokenizer's files (tokenizer.json, or vocab.json and merges.txt, or spiece.model)"
-        if Path(name).is_dir():
-            advice = f"{parameter}=DIRECTORY must hold {files}."
-        else:
-            advice = (
-                "With a network, transformers downloads them by that name. Without one, download "
-                f"{files} from https://huggingface.co/{name} into a directory, and pass {parameter}=DIRECTORY"
-            )
+        advice = f"{parameter}=DIRECTORY must hold {files}."
+        if not Path(name).is_dir():
+            advice = f"Check the files in {path}: plainly models get {name}"
         raise DataUnavailable(f"The weights {name!r} could not be loaded ({reason}). {advice}") from None
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return PublishedModel(model.to(device).eval(), tokenizer, device)
