@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
@@ -10,17 +11,10 @@ import numpy as np
 import scipy.stats
 
 from plainly.core.sampling import Sampling
-from plainly.people import Ratings, read_ratings
-from plainly.people.planning import (
-    Pilot,
-    compute_power,
-    estimate_components,
-    find_detectable_difference,
-    resample_study,
-    sentences_needed,
-)
+from plainly.people import read_ratings
+from plainly.people.operation_results import estimate_rate
 from plainly.stats import agreement, correlate
-from plainly.stats.crossed import contrast
+from plainly.stats.crossed import Contrast, VarianceComponents, contrast
 from plainly.stats.paired import holm
 
 Floats = np.ndarray
@@ -165,71 +159,6 @@ def agreements(times: int) -> Iterator[Row]:
             yield f"{name}, 95 % interval", where, "coverage", 0.95, count / times
 
 
-def _rated(
-    sentences: int, raters: int, effect: float, many: int, rng: np.random.Generator, *, paired: bool, same: bool
-) -> Floats:
-    """Ratings of two systems, (studies, systems, sentences, raters), by the same raters for both systems or by others.
-
-    Raters differ by 0.7 in strictness, by 0.5 in how they take a sentence, and by 0.9 otherwise.
-    """
-    shared = rng.normal(size=(many, 1, sentences)) if paired else 0.0
-    truth = np.array([0, effect])[:, None] + shared + rng.normal(size=(many, 2, sentences)) * 0.5
-    rater = rng.normal(size=(many, 1 if same else 2, sentences, raters)) * np.hypot(0.7, 0.5)
-    return truth[..., None] + rater + rng.normal(size=(many, 2, sentences, raters)) * 0.9
-
-
-def _detection_rate(
-    sentences: int, raters: int, effect: float, times: int, rng: np.random.Generator, *, paired: bool, same: bool
-) -> float:
-    """Return the share of new studies that find a true difference."""
-    means = _rated(sentences, raters, effect, times, rng, paired=paired, same=same).mean(axis=3)
-    tested = (
-        scipy.stats.ttest_rel(means[:, 0], means[:, 1], axis=1)
-        if paired
-        else scipy.stats.ttest_ind(means[:, 0], means[:, 1], axis=1, equal_var=False)
-    )
-    return float(np.mean(tested.pvalue < 0.01))
-
-
-def plans(times: int) -> Iterator[Row]:
-    """What a plan promises: power by the formula and by drawn studies, against new studies; detectable differences."""
-    for paired, same in ((True, True), (True, False), (False, False)):
-        test = "paired" if paired else "welch"
-        rng = np.random.default_rng(len(test) + same)
-        raters_of_pilots = [f"{system}{name}" for system in "AB" for name in "xyz"]
-        pilots = []
-        for values in _rated(1000, 3, 0.9, 100, rng, paired=paired, same=same):
-            values[1] += 0.9 - (values[1].mean() - values[0].mean())  # a pilot whose own difference is the true one
-            if not same:  # raters of one system are not those of the other
-                values = np.stack([np.pad(values[0], ((0, 0), (0, 3)), constant_values=np.nan),
-                                   np.pad(values[1], ((0, 0), (3, 0)), constant_values=np.nan)])  # fmt: skip
-            names = tuple("xyz") if same else tuple(raters_of_pilots)
-            rated = Ratings("s", ("A", "B"), tuple(map(str, range(1000))), names, values)
-            pilots.append(Pilot.of(rated, test=test))  # type: ignore[arg-type]
-        parts = [estimate_components(pilot) for pilot in pilots]
-        designs = {same: parts} if not same else {True: parts, False: [part.with_new_raters for part in parts]}
-        for is_same, components in designs.items():
-            detection_rate = partial(_detection_rate, times=8 * times, rng=rng, paired=paired, same=is_same)
-            design = f"{test}, {'same' if is_same else 'new'} raters{', pilot with the same' * (same and not is_same)}"
-            for raters, sentences in ((1, 48), (2, 24), (3, 16)):
-                truth = detection_rate(sentences, raters, 0.9)
-                where = f"{design}, {sentences} sentences × {raters}"
-                by_formula = [compute_power(part, 0.9, sentences=sentences, raters=raters) for part in components]
-                yield "plan's power, by formula", where, "power", float(np.mean(by_formula)), truth
-                if is_same == same:
-                    sampling = Sampling(resamples=100)
-                    size = {"sentences": sentences, "raters": raters}
-                    drawn = [resample_study(pilot, **size, sampling=sampling, rng=rng).power for pilot in pilots]
-                    yield "plan's power, drawn studies", where, "power", float(np.mean(drawn)), truth
-            for raters in (1, 3):
-                needed = sentences_needed(components[0], 0.6, raters=raters)
-                where = f"{design}, {needed} sentences × {raters}"
-                yield "plan's sentences needed", where, "power", 0.8, detection_rate(needed or 2, raters, 0.6)
-            differences = [find_detectable_difference(part, sentences=15) for part in components[:4]]
-            powers = [detection_rate(15, 1, difference) for difference in differences]
-            yield "plan's detectable difference", f"{design}, 15 sentences × 1", "power", 0.8, float(np.mean(powers))
-
-
 def variance_components(values: Floats) -> dict[str, float]:
     """Variances of the parts of a rating, from products of the ratings of two cells that share some of its parts."""
     centred = values - np.nanmean(values, axis=(1, 2), keepdims=True)
@@ -259,39 +188,110 @@ def variance_components(values: Floats) -> dict[str, float]:
     return {name: max(0.0, part) for name, part in parts.items()}
 
 
+@dataclass(frozen=True)
+class Population:
+    """Ratings as those of a public set: its variances, its mean, and its scale, to which ratings are rounded."""
+
+    name: str
+    parts: dict[str, float]
+    mean: float
+    scale: tuple[float, float]
+
+    @classmethod
+    def of(cls, name: str) -> Population:
+        ratings = read_ratings(name)["simplicity"]
+        mean = float(np.nanmean(ratings.values))
+        return cls(name, variance_components(ratings.values), mean, ratings.scale or (0, 100))
+
+    @property
+    def truth(self) -> float:
+        """The mean of the rounded ratings."""
+        borders = np.arange(*self.scale) + 0.5
+        return self.scale[0] + float(
+            scipy.stats.norm.sf((borders - self.mean) / np.sqrt(sum(self.parts.values()))).sum()
+        )
+
+    def draw(self, rng: np.random.Generator, *, systems: int, items: int, raters: int) -> Floats:
+        """Return the ratings of equally good systems, before they are rounded."""
+        shapes = {
+            "item": (1, items, 1),
+            "system and item": (systems, items, 1),
+            "rater": (1, 1, raters),
+            "system and rater": (systems, 1, raters),
+            "item and rater": (1, items, raters),
+            "rest": (systems, items, raters),
+        }
+        return self.mean + sum(np.sqrt(self.parts[part]) * rng.normal(size=shape) for part, shape in shapes.items())
+
+    def round(self, values: Floats) -> Floats:
+        return np.clip(np.rint(values), *self.scale)
+
+
 def results(times: int) -> Iterator[Row]:
     """Intervals and claims over items and raters, with the variances of public ratings, rounded to their scale."""
     systems = 4
-    for name in ("acl2018", "simplicity-da"):
-        ratings = read_ratings(name)["simplicity"]
-        parts, mean = variance_components(ratings.values), float(np.nanmean(ratings.values))
-        low, high = ratings.scale or (0, 100)
-        borders = np.arange(low, high) + 0.5
-        truth = low + float(scipy.stats.norm.sf((borders - mean) / np.sqrt(sum(parts.values()))).sum())
+    for population in map(Population.of, ("acl2018", "simplicity-da")):
         for raters in (3, 5, 15):
             for items in (20, 70, 200):
                 rng = np.random.default_rng(1000 * raters + items)
-                shapes = {
-                    "item": (1, items, 1),
-                    "system and item": (systems, items, 1),
-                    "rater": (1, 1, raters),
-                    "system and rater": (systems, 1, raters),
-                    "item and rater": (1, items, raters),
-                    "rest": (systems, items, raters),
-                }
                 covered = np.zeros(2)
                 errs = 0
                 for _ in range(times):
-                    latent = mean + sum(np.sqrt(parts[part]) * rng.normal(size=shape) for part, shape in shapes.items())
-                    values = np.clip(np.rint(latent), low, high)
+                    values = population.round(population.draw(rng, systems=systems, items=items, raters=raters))
                     one = contrast(values[:1], np.ones(1))
                     differences = [
                         contrast(values[list(pair)], np.array([1.0, -1.0])) for pair in combinations(range(systems), 2)
                     ]
                     p_values = [difference.p_value for difference in differences]
-                    covered += [one.exceeding(one.value - truth) > 0.05, p_values[0] > 0.05]
+                    covered += [one.exceeding(one.value - population.truth) > 0.05, p_values[0] > 0.05]
                     errs += min(holm(p_values)) <= 0.05
-                where = f"variances of {name}, {raters} raters, {items} items"
+                where = f"variances of {population.name}, {raters} raters, {items} items"
                 yield "95 % interval of a mean rating", where, "coverage", 0.95, covered[0] / times
                 yield "95 % interval of a difference", where, "coverage", 0.95, covered[1] / times
                 yield "claims about four equal systems", where, "any false claim", 0.05, errs / times
+
+
+def rates(times: int) -> Iterator[Row]:
+    """Intervals of how often an operation is marked: an item, an annotator and chance decide, as 10 to 3 to 7."""
+    parts = np.sqrt([0.5, 0.15, 0.35])
+    for rate in (0.02, 0.1, 0.3):
+        for raters in (3, 5):
+            for items in (20, 50, 100):
+                rng = np.random.default_rng(1000 * raters + items)
+                covered = 0
+                for _ in range(times):
+                    item, rater, rest = (rng.normal(size=size) for size in ((items, 1), (raters,), (items, raters)))
+                    latent = parts[0] * item + parts[1] * rater + parts[2] * rest
+                    marked = (latent > scipy.stats.norm.isf(rate)).astype(float)
+                    estimate = estimate_rate(contrast(marked[None], np.ones(1)), items, 0.95)
+                    covered += estimate.low <= rate <= estimate.high
+                where = f"{rate:.0%} of outputs, {raters} annotators, {items} items"
+                yield "95 % interval of a rate", where, "coverage", 0.95, covered / times
+
+
+def plans(times: int) -> Iterator[Row]:
+    """What a plan calls detectable, found by the test of results in new studies; from large and from usual pilots."""
+    for population in map(Population.of, ("acl2018", "simplicity-da")):
+        for pilot, sentences, raters in (("large pilots", 300, 40), ("usual pilots", 70, 5)):
+            rng = np.random.default_rng(7)
+            pilots = (population.draw(rng, systems=4, items=sentences, raters=raters) for _ in range(40))
+            components = [VarianceComponents.of(_differences(values)) for values in pilots]
+            for people, items, each in ((3, 70, 3), (5, 40, 5), (10, 70, 1), (10, 70, 3), (15, 20, 15), (30, 200, 1)):
+                sizes = {"items": items, "raters": people, "ratings": items * each}
+                promised = [part.study(**sizes).detectable(0.95) for part in components]
+                hits = 0
+                for study in range(times):
+                    values = population.draw(rng, systems=2, items=items, raters=people)
+                    values[0] += promised[study % len(promised)]
+                    # The work is shared equally, and an item has the same raters for both systems.
+                    turns = np.arange(items * each).reshape(items, each) % people
+                    rated = np.zeros((items, people), dtype=bool)
+                    rated[np.arange(items)[:, None], rng.permutation(people)[turns]] = True
+                    values = np.where(rated, values, np.nan)
+                    hits += contrast(values, np.array([1.0, -1.0])).p_value <= 0.05
+                where = f"variances of {population.name}, {pilot}, {people} people, {items} sentences × {each}"
+                yield "plan's detectable difference", where, "power", 0.8, hits / times
+
+
+def _differences(values: Floats) -> list[Contrast]:
+    return [contrast(values[list(pair)], np.array([1.0, -1.0])) for pair in combinations(range(len(values)), 2)]

@@ -185,6 +185,7 @@ def main() -> None:
         "between_metrics": ratings.between_metrics,
         "agreements": ratings.agreements,
         "results": ratings.results,
+        "rates": ratings.rates,
         "plans": ratings.plans,
     }
     parser.add_argument("--only", choices=tuple(parts))

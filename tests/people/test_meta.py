@@ -29,7 +29,7 @@ from plainly.people.correlations import (
 )
 from plainly.people.meta_evaluation import agreement, meta, rank_standings, relate
 from plainly.reporting.curves import draw_correlations
-from plainly.scoring.score_file import segment_columns, write_segments
+from plainly.scoring.score_file import write_segments
 from plainly.stats.agreement import reliability
 from plainly.stats.correlate import correlate
 
@@ -331,7 +331,7 @@ def test_plainlys_own_scores_come_back_complete(tmp_path: Path, suffix: str) -> 
     write_segments(str(path), evaluation)
     units = judgements["simplicity"].units()
     ours = read_scores(units, path)
-    columns = segment_columns(evaluation)
+    columns = evaluation.item_columns()
     assert set(columns) - set(ours.metrics) == {"system", "id", "group"}
     for name, metric in ours.metrics.items():
         expected = dict(zip(zip(columns["system"], columns["id"], strict=True), columns[name], strict=True))
@@ -567,14 +567,15 @@ def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main([*arguments, "--json"]) == 0
     payload = json.loads(capsys.readouterr().out)
     assert payload["schema"] == "plainly.plan/1"
-    assert payload["answer"].startswith("Use "), "the pilot is too small to tell its systems apart"
+    assert payload["answer"].startswith("With 60 ratings for each system by 3 people, use 60 sentences with one rater")
+    assert payload["budget"][0]["tau"] is None, "the pilot is too small to tell its systems apart"
     assert payload["pilot"]["told_apart"] == 0
     assert [(p["sentences"], p["raters"]) for p in payload["budget"]] == [(60, 1), (20, 3)]
-    assert payload["test"] == "paired"
+    assert payload["correction"] == "Holm over 3 comparisons"
     assert main(arguments) == 0
     assert capsys.readouterr().out.startswith(payload["answer"])
     assert main([*arguments, "--csv"]) == 0
-    assert capsys.readouterr().out.startswith("resampled,sentences,raters,tau")
+    assert capsys.readouterr().out.startswith("varied,sentences,raters,people,detectable,tau")
     svg = tmp_path / "curves.svg"
     assert main([*arguments, "--plot", str(svg)]) == 0
     assert svg.read_text(encoding="utf-8").startswith("<svg")
@@ -583,8 +584,8 @@ def test_plan_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "--raters" in capsys.readouterr().err
     assert main(["plan", path, "--sentences", "0"]) == 2
     assert "--sentences" in capsys.readouterr().err
-    assert main([*arguments, "--resamples", "20", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["budget"][0]["draws"] == 20
+    assert main([*arguments, "--people", "1"]) == 2
+    assert "--people" in capsys.readouterr().err
 
 
 @pytest.mark.mirror

@@ -107,6 +107,10 @@ def test_means_and_several_dimensions() -> None:
     result = plainly.results(rows)
     assert result.dimensions == ("fluency", "meaning")
     assert result.reliability == {}
+    assert [table.caption for table in result.tables()[:2]] == [
+        "fluency: means of ratings, scale 1 to 5",
+        "meaning: means of ratings",
+    ]
     assert plainly.results(rows, dimensions="meaning").dimensions == ("meaning",)
 
 

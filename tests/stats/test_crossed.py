@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas
 import pytest
-import scipy.optimize
 import scipy.stats
+from statsmodels.regression.mixed_linear_model import MixedLM
 
 from plainly.stats.crossed import contrast
 
@@ -18,32 +19,32 @@ def _ratings(rng: np.random.Generator, systems: int, items: int, raters: int, *,
     return 3 + shared + own + 0.8 * rng.normal(size=(systems, items, raters))
 
 
-def _variance_by_reml(table: np.ndarray) -> float:
-    """The variance of the mean in a mixed model of items and raters, by maximising the restricted likelihood."""
-    items, raters = table.shape
-    item, rater = (np.kron(*parts) for parts in ((np.eye(items), np.ones((raters, 1))),
-                                                 (np.ones((items, 1)), np.eye(raters))))  # fmt: skip
-    y, ones = table.ravel(), np.ones(table.size)
-
-    def covariance(logs: np.ndarray) -> np.ndarray:
-        of_item, of_rater, rest = np.exp(logs)
-        return of_item * item @ item.T + of_rater * rater @ rater.T + rest * np.eye(len(y))
-
-    def loss(logs: np.ndarray) -> float:
-        matrix = covariance(logs)
-        inverse = np.linalg.inv(matrix)
-        weight = ones @ inverse @ ones
-        apart = y - ones @ inverse @ y / weight
-        return float(np.linalg.slogdet(matrix)[1] + np.log(weight) + apart @ inverse @ apart)
-
-    best = scipy.optimize.minimize(loss, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10})
-    return float(1 / (ones @ np.linalg.inv(covariance(best.x)) @ ones))
+def _fit_mixed_model(values: np.ndarray, variances: dict[str, str]) -> tuple[float, float]:
+    """The last fixed effect (a mean, or a difference to the first system) and its standard error, by statsmodels."""
+    cells = zip(np.ndindex(values.shape), values.ravel(), strict=True)
+    frame = pandas.DataFrame([{"y": value, **dict(zip("sir", cell, strict=True))} for cell, value in cells])
+    formula = "y ~ C(s)" if len(values) > 1 else "y ~ 1"
+    model = MixedLM.from_formula(formula, frame, groups=np.ones(len(frame)), re_formula="0", vc_formula=variances)
+    fit = model.fit(reml=True, method="lbfgs")
+    return float(fit.fe_params.iloc[-1]), float(fit.bse_fe.iloc[-1])
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_variance_is_that_of_a_mixed_model(seed: int) -> None:
-    values = _ratings(np.random.default_rng(seed), 2, 12, 5, strict=1.0)
-    assert contrast(values[:1], ONE).variance == pytest.approx(_variance_by_reml(values[0]), rel=1e-3)
+def test_a_mean_is_that_of_statsmodels_mixed_model(seed: int) -> None:
+    values = _ratings(np.random.default_rng(seed), 1, 12, 5, strict=1.0)
+    result = contrast(values, ONE)
+    expected = _fit_mixed_model(values, {"item": "0 + C(i)", "rater": "0 + C(r)"})
+    assert (result.value, result.standard_error) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_difference_is_that_of_statsmodels_mixed_model(seed: int) -> None:
+    """In the model of both systems' ratings, in which items and raters have effects of their own on each system."""
+    rng = np.random.default_rng(seed)
+    values = _ratings(rng, 2, 10, 5) + rng.normal(size=(1, 10, 5))  # no component is estimated as negative
+    parts = {"i": "0 + C(i)", "r": "0 + C(r)", "ir": "0 + C(i):C(r)", "si": "0 + C(s):C(i)", "sr": "0 + C(s):C(r)"}
+    result = contrast(values[::-1], PAIR)
+    assert (result.value, result.standard_error) == pytest.approx(_fit_mixed_model(values, parts), rel=1e-3)
 
 
 def test_with_one_rater_the_test_is_the_paired_t_test() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
+import choix
 import numpy as np
 import pytest
-import scipy.optimize
+from statsmodels.genmod import families
+from statsmodels.genmod.generalized_linear_model import GLM
 
 from plainly.core.sampling import Sampling
 from plainly.people.preferences import Choice, list_comparisons, pair_judgements, rank
@@ -45,28 +46,36 @@ def test_two_systems_without_ties_have_the_closed_form() -> None:
     assert theta[0] - theta[1] == pytest.approx(np.log(3), abs=0.01)
 
 
-def test_strengths_maximise_davidsons_likelihood() -> None:
-    """With half a tie added between every pair that met, as the module says; maximised by SciPy."""
+def test_strengths_without_ties_are_those_of_choix() -> None:
+    """So many comparisons that the half tie of the prior does not matter."""
     rng = np.random.default_rng(2)
+    wins = rng.integers(1, 12, size=(5, 5)).astype(float) * (1 - np.eye(5))
+    wins[0, 4] = wins[4, 0] = 0  # a pair that never met
+    meetings = [(i, j) for i, j in np.ndindex(wins.shape) for _ in range(int(wins[i, j]))]
+    theirs = choix.opt_pairwise(5, meetings, tol=1e-10)
+    ours = strengths(1e6 * wins[None], np.zeros((1, 5, 5)))[0]
+    assert ours == pytest.approx(theirs - theirs.mean(), abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_strengths_with_ties_are_those_of_a_log_linear_model(seed: int) -> None:
+    """Davidson's model is a Poisson regression of the counts of each pair (Critchlow and Fligner 1991); statsmodels."""
+    rng = np.random.default_rng(seed)
     wins = rng.integers(0, 12, size=(4, 4)).astype(float) * (1 - np.eye(4))
     ties = np.triu(rng.integers(0, 6, size=(4, 4)), 1).astype(float)
     ties += ties.T
     wins[0, 3] = wins[3, 0] = ties[0, 3] = ties[3, 0] = 0  # a pair that never met
-
-    def loss(parameters: np.ndarray) -> float:
-        theta, nu = parameters[:4], parameters[4]
-        total = 0.0
-        for i, j in itertools.combinations(range(4), 2):
-            parts = np.array([theta[i], theta[j], nu + (theta[i] + theta[j]) / 2])
-            shares = parts - np.log(np.exp(parts).sum())
-            met = wins[i, j] + wins[j, i] + ties[i, j] > 0
-            total -= wins[i, j] * shares[0] + wins[j, i] * shares[1] + (ties[i, j] + met / 2) * shares[2]
-        return total + theta.mean() ** 2
-
-    best = scipy.optimize.minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-8}).x[:4]
-    ours = strengths(wins[None], ties[None])[0]
-    assert ours.mean() == pytest.approx(0, abs=1e-9)
-    assert ours == pytest.approx(best - best.mean(), abs=1e-4)
+    pairs = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)]
+    counts, rows = [], []
+    for at, (i, j) in enumerate(pairs):
+        first, second, pair = np.eye(4)[i], np.eye(4)[j], np.eye(len(pairs))[at]
+        for count, points, tie in ((wins[i, j], first, 0.0), (wins[j, i], second, 0.0),
+                                   (ties[i, j] + 0.5, (first + second) / 2, 1.0)):  # fmt: skip
+            counts.append(count)  # with half a tie added between every pair that met, as the module says
+            rows.append([*points[1:], tie, *pair])
+    fit = GLM(counts, np.array(rows), family=families.Poisson()).fit(tol=1e-12)
+    theirs = np.array([0.0, *fit.params[:3]])
+    assert strengths(wins[None], ties[None])[0] == pytest.approx(theirs - theirs.mean(), abs=1e-3)
 
 
 def test_a_system_that_never_lost_is_not_infinite() -> None:

@@ -87,6 +87,14 @@ def check_texts(argument: str, values: object) -> None:
         check_text(argument, value)
 
 
+def as_texts(argument: str, value: object) -> list[str]:
+    """Return the texts of an argument that is one text or a list of them, each once, or raise."""
+    if isinstance(value, str):
+        return [value]
+    check_texts(argument, value)
+    return list(dict.fromkeys(value))  # type: ignore[call-overload]
+
+
 def check_count(argument: str, value: object, *, least: int = 1) -> None:
     """Raise unless the value of an argument is a whole number of at least ``least``."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:

@@ -9,8 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from plainly.core.calls import whole_run
-from plainly.core.errors import BadInput, check_choice
+from plainly.core.errors import BadInput, as_texts, check_choice
 from plainly.core.evalset import EvalSet
 from plainly.core.formatting import interval, number, p_value
 from plainly.core.metric import Metric
@@ -20,9 +19,12 @@ from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling, check_sampling
 from plainly.data import diagnose
 from plainly.metrics.evidence import describe_for_methods, uses_shipped_model
+from plainly.people.calibration import CalibrationTest
+from plainly.people.calibration import calibrate as fit_calibration
 from plainly.people.correlations import (
     Filter,
     MetricCorrelations,
+    MetricScores,
     Slicing,
     Unit,
     correlate_metrics,
@@ -30,6 +32,8 @@ from plainly.people.correlations import (
     score_units,
     with_test_set,
 )
+from plainly.people.operation_results import operation_judgements, read_annotations
+from plainly.people.panels import JudgePanel, describe_panel
 from plainly.people.preferences import pair_judgements, read_rankings
 from plainly.people.rating_tables import RatingsLike, read_ratings, usual_dimension
 from plainly.people.ratings import Judgements, Ratings, Units
@@ -134,16 +138,20 @@ def agreement(
     """Measure how far raters agree: every suitable coefficient, with bootstrap intervals over the rated items.
 
     ``ratings`` is a public set's name, a file, or ``Judgements``; ``dimensions`` default to all with several raters.
-    Rankings are compared pair by pair: whether the first system was better, the second, or neither.
+    Rankings are compared pair by pair: whether the first system was better, the second, or neither. Operations are
+    compared by whether annotators mark them in an output.
     """
     check_sampling(sampling)
-    if isinstance(ratings, (str, Path)) and (choices := read_rankings(ratings)) is not None:
+    names = as_texts("dimensions", dimensions)
+    if (choices := read_rankings(ratings)) is not None:
         ratings = pair_judgements(choices, name=Path(ratings).name)
-    return measure_agreement(read_ratings(ratings), dimensions, sampling)
+    elif (annotations := read_annotations(ratings)) is not None:
+        ratings = operation_judgements(annotations, name=Path(ratings).name)
+    return measure_agreement(read_ratings(ratings), names, sampling)
 
 
-def measure_agreement(judgements: Judgements, dimensions: str | Sequence[str], sampling: Sampling) -> RaterAgreement:
-    names = [dimensions] if isinstance(dimensions, str) else dimensions or rated_by_several(judgements)
+def measure_agreement(judgements: Judgements, dimensions: Sequence[str], sampling: Sampling) -> RaterAgreement:
+    names = dimensions or rated_by_several(judgements)
     if not names:
         raise BadInput(f"{judgements.name} has means, not each rater's ratings: agreement cannot be measured.")
     return RaterAgreement(
@@ -358,11 +366,17 @@ class MetaEvaluation(Result):
     correlations: MetricCorrelations | None = None
     agreement: RaterAgreement | None = None
     tradeoff: Tradeoff | None = None
+    calibration: CalibrationTest | None = None
+    panel: JudgePanel | None = None
     remarks: tuple[Note, ...] = ()
 
     @property
     def parts(self) -> list[Result]:
-        return [part for part in (self.correlations, self.agreement, self.tradeoff) if part is not None]
+        return [
+            part
+            for part in (self.correlations, self.agreement, self.tradeoff, self.calibration, self.panel)
+            if part is not None
+        ]
 
     def records(self) -> list[Record]:
         return [record for part in self.parts for record in part.records()]
@@ -378,7 +392,6 @@ class MetaEvaluation(Result):
         return [*dict.fromkeys(note for part in self.parts for note in part.notes()), *self.remarks]
 
 
-@whole_run()
 def meta(
     ratings: RatingsLike,
     *,
@@ -394,6 +407,7 @@ def meta(
     control: Sequence[str] | None = None,
     unit: UnitChoice = "both",
     compare: bool = True,
+    calibrate: str | Path | None = None,
     sampling: Sampling = Sampling(),
     progress: Progress = no_progress,
 ) -> MetaEvaluation:
@@ -403,17 +417,20 @@ def meta(
     correlated with ``dimensions`` (simplicity); their scores are computed on the rated texts, on those of
     ``test_set``, or read from the file ``scores``. ``references`` names one or several sets of references, "each" all
     of them. ``subset`` and ``by`` add slices of the outputs, ``control`` is held fixed in partial correlations,
-    ``unit`` is what is correlated, ``compare`` tests which metric agrees better. Without metrics, ``agreement`` and
-    ``tradeoff``, the result has agreement and trade-off as far as the ratings allow.
+    ``unit`` is what is correlated, ``compare`` tests which metric agrees better. ``calibrate`` is a file to which a map
+    from the scores of a judge to the scale of the ratings is written (``judge(calibration=FILE)`` applies it). Without
+    metrics, ``agreement`` and ``tradeoff``, the result has agreement and trade-off as far as the ratings allow.
     """
     check_choice("unit", unit, _UNITS)
     check_sampling(sampling)
     judgements = read_ratings(ratings, progress=progress)
-    names = tuple(judgements[name].dimension for name in dict.fromkeys(_as_list(dimensions)))
+    names = tuple(judgements[name].dimension for name in as_texts("dimensions", dimensions))
     main = names or (usual_dimension(judgements),)
-    entries = (split_specs(entry) if isinstance(entry, str) else [entry] for entry in _as_list(metrics or ()))
+    entries = (split_specs(entry) if isinstance(entry, str) else [entry] for entry in _as_list(() if metrics is None else metrics))
     specs: list[str | Metric] = list(chain.from_iterable(entries))
-    correlations = None
+    correlations = calibration = panel = None
+    if calibrate is not None and (scores is not None or not specs):
+        raise BadInput("calibrate= needs a metric that is measured here: metrics=['judge(model=NAME)'].")
     if specs or scores:
         resolved = resolve_metrics(specs, EvalSet.of(items=0, language=judgements.language)) if scores is None else {}
         if any("references" in metric.needs for metric in resolved.values()) and not judgements.references:
@@ -423,11 +440,14 @@ def meta(
         if scores is not None:
             by_references = [read_scores(units, scores, metrics=list(map(str, specs)))]
         else:
-            sets = _as_list(references)
+            sets = as_texts("references", references)
             sets = list(texts.references) if "each" in sets else sets
             by_references = [
                 score_units(texts, units, resolved, references=name, progress=progress) for name in sets or [None]
             ]
+        if calibrate is not None:
+            calibration = fit_calibration(texts, by_references[0], resolved, main[0], calibrate, sampling)
+        panel = _find_panel(texts, by_references[0], resolved, main[0], sampling)
         correlations = correlate_metrics(
             texts,
             by_references,
@@ -452,7 +472,21 @@ def meta(
         pairs = tuple(relate(judgements, x, y, level=sampling.level) for x, y in combinations(to_relate, 2))
         relations = Tradeoff(judgements, sampling, to_relate, pairs, rank_standings(judgements, to_relate))
     remarks = _metric_remarks(judgements, specs if scores is None else [])
-    return MetaEvaluation(judgements, sampling, correlations, agreements, relations, remarks)
+    return MetaEvaluation(judgements, sampling, correlations, agreements, relations, calibration, panel, remarks)
+
+
+def _find_panel(
+    judgements: Judgements, scores: MetricScores, metrics: Mapping[str, Metric], dimension: str, sampling: Sampling
+) -> JudgePanel | None:
+    """Describe the first metric that is a panel, if there is one."""
+    spec, metric = next(((spec, metric) for spec, metric in metrics.items() if metric.member_outputs), ("", None))
+    if metric is None:
+        return None
+    places = [0, *(metric.outputs.index(name) for name in metric.member_outputs)]
+    points, items = metric.score(scores.metrics[spec].rows)[:, places], scores.units.item_names
+    human = judgements.human(dimension, scores.units)
+    agreement = _coefficients(points[:, 1:], items, sampling)
+    return describe_panel(spec, dimension, metric.member_outputs, points, human, items, agreement, sampling)
 
 
 def _metric_remarks(judgements: Judgements, specs: Sequence[str | Metric]) -> tuple[Note, ...]:

@@ -1,13 +1,13 @@
 """Rankings of outputs, and the systems that people prefer: win rates, strengths and best–worst scores."""
 
+from __future__ import annotations
+
 import dataclasses
 import json
-import pkgutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from plainly.core.evalset import EvalSet
 from plainly.core.formatting import number
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
-from plainly.io.files import suffixes
-from plainly.io.tables import table_format
 from plainly.people.rating_comparisons import (
     Contrasts,
     MeanRating,
@@ -25,8 +23,9 @@ from plainly.people.rating_comparisons import (
     Reliability,
     compare_table,
     measure_reliability,
+    note_on_excluded,
 )
-from plainly.people.rating_tables import READERS, is_studio_export, is_true, read_rating_table, without_excluded
+from plainly.people.rating_tables import RatingsLike, is_true, read_studio_table
 from plainly.people.ratings import Judgements, Rating
 from plainly.scoring.comparisons import Comparisons, claims
 from plainly.scoring.scores import Scores, Signature
@@ -51,25 +50,21 @@ class Choice:
     best: str | None = None
     worst: str | None = None
     tie: bool = False
+    excluded: bool = False  # the study excluded the rater
 
 
-def read_rankings(path: str | Path) -> tuple[Choice, ...] | None:
-    """Read the rankings of a study, or of a table that a study exported; return None for other files."""
-    if (suffix := suffixes(path)[0]) in READERS:
-        choices: tuple[Choice, ...] | None = pkgutil.resolve_name(f"{READERS[suffix]}:rankings")(path)
-        return choices
-    if table_format(path) is None or not Path(path).is_file():
+def read_rankings(ratings: RatingsLike) -> tuple[Choice, ...] | None:
+    """Read the rankings of a study, or of a table that a study exported; return None for other ratings."""
+    table = read_studio_table(ratings)
+    if table is None or "shown" not in table.columns:
         return None
-    table = without_excluded(read_rating_table(path))
-    if not is_studio_export(table) or "shown" not in table.columns:
-        return None
-    rows = zip(*(table.columns[name] for name in ("item", "rater", "shown", "best", "worst", "tie")), strict=True)
+    names = ("item", "rater", "shown", "best", "worst", "tie", "excluded")
     return tuple(
         Choice(
             str(item), str(rater or ""), tuple(json.loads(str(systems))),
-            str(best or "") or None, str(worst or "") or None, is_true(tie),
+            str(best or "") or None, str(worst or "") or None, is_true(tie), is_true(excluded),
         )
-        for item, rater, systems, best, worst, tie in rows
+        for item, rater, systems, best, worst, tie, excluded in zip(*map(table.column, names), strict=True)
     )  # fmt: skip
 
 
@@ -77,7 +72,8 @@ def read_rankings(path: str | Path) -> tuple[Choice, ...] | None:
 class Preferences(Result):
     """Systems from the most to the least preferred; best–worst scores where rankings have a worst.
 
-    ``comparisons`` has the tests of every pair, on strengths, with the claims of ``plainly.compare``.
+    ``comparisons`` has the tests of every pair, on strengths, with the claims of ``plainly.compare``. ``everyone`` is
+    the result with the raters whom the study excluded, if there are any.
     """
 
     systems: tuple[Preference, ...]
@@ -87,6 +83,12 @@ class Preferences(Result):
     undecided: int
     comparisons: Comparisons
     reliability: Reliability | None
+    everyone: Preferences | None = None
+
+    @property
+    def claims(self) -> list[str]:
+        """What may be said about the strengths."""
+        return claims(self.comparisons)
 
     def records(self) -> list[Record]:
         return [
@@ -113,24 +115,35 @@ class Preferences(Result):
             "systems": rows,
             **{name: parts[name] for name in ("comparisons", "claims")},
             "reliability": self.reliability and self.reliability.json(),
+            "with_excluded": self.everyone
+            and {"systems": self.everyone.records(), "claims": claims(self.everyone.comparisons)},
         }
 
     def tables(self) -> list[Table]:
-        head = ("system", "win rate", "strength", "wins", "losses", "ties")
-        rows = [
-            (row.system, *map(str, (row.win_rate, row.strength)), *map(str, (row.wins, row.losses, row.ties)))
-            + ((number(self.best_worst[row.system], 2),) if self.best_worst else ())
-            for row in self.systems
-        ]
+        columns = {
+            "system": [row.system for row in self.systems],
+            "win rate": [str(row.win_rate) for row in self.systems],
+            "strength": [str(row.strength) for row in self.systems],
+            **{name: [str(getattr(row, name)) for row in self.systems] for name in ("wins", "losses", "ties")},
+        }
+        if self.best_worst:
+            columns["best–worst"] = [number(self.best_worst[system], 2) for system in columns["system"]]
+        if self.everyone is not None:
+            strengths = {row.system: str(row.strength) for row in self.everyone.systems}
+            columns["with excluded raters"] = [strengths[system] for system in columns["system"]]
         level = f"{self.comparisons.sampling.level:.0%}"
         caption = f"{self.rankings} rankings by {self.raters} raters, with {level} intervals over items and raters"
-        tables = [Table(head + (("best–worst",) if self.best_worst else ()), tuple(rows), caption=caption)]
-        return tables + ([self.comparisons.pairs_table()] if len(rows) <= _FEW else [])
+        tables = [Table(tuple(columns), tuple(zip(*columns.values(), strict=True)), caption=caption)]
+        return tables + ([self.comparisons.pairs_table()] if len(self.systems) <= _FEW else [])
 
     def notes(self) -> list[Note]:
-        notes = [Note(claim, "claim") for claim in claims(self.comparisons)]
+        notes = [Note(claim, "claim") for claim in self.claims]
         if self.reliability is not None:
             notes.append(Note(self.reliability.sentence, "claim"))
+        if self.everyone is not None:
+            notes.append(
+                note_on_excluded(self.comparisons, self.everyone.comparisons, claims(self.everyone.comparisons))
+            )
         notes.append(
             Note(
                 "Win rate: comparisons won, a tie counts half. Strength: the logarithm of Davidson's strength, on "
@@ -144,6 +157,13 @@ class Preferences(Result):
 
 def rank(choices: Sequence[Choice], *, baseline: str | None = None, sampling: Sampling = Sampling()) -> Preferences:
     """Compute how often each system was preferred, its strength, and which differences may be claimed."""
+    result = _rank([choice for choice in choices if not choice.excluded], baseline, sampling)
+    if any(choice.excluded for choice in choices):
+        result = dataclasses.replace(result, everyone=_rank(choices, baseline, sampling))
+    return result
+
+
+def _rank(choices: Sequence[Choice], baseline: str | None, sampling: Sampling) -> Preferences:
     decided = [choice for choice in choices if choice.tie or choice.best or choice.worst]
     meetings = [pair for choice in decided for pair in list_comparisons(choice)]
     if not meetings:
@@ -158,7 +178,7 @@ def rank(choices: Sequence[Choice], *, baseline: str | None = None, sampling: Sa
     model = fit_preferences(meetings)
     reliability = None
     if len({pair.rater for pair in meetings}) > 1:
-        ratings = pair_judgements(choices)[_DIMENSION]
+        ratings = _pair_judgements(choices, "rankings")[_DIMENSION]
         reliability = dataclasses.replace(measure_reliability(ratings, sampling), of="choices")
     return Preferences(
         tuple(model.preferences(sampling.level)),
@@ -197,7 +217,14 @@ def _compare(model: PreferenceModel, baseline: str | None, sampling: Sampling) -
 
 
 def pair_judgements(choices: Sequence[Choice], *, name: str = "rankings") -> Judgements:
-    """Return choices as ratings of pairs of systems: 1 if the first was better, −1 if the second was, 0 for a tie."""
+    """Return choices as ratings of pairs of systems: 1 if the first was better, −1 if the second was, 0 for a tie.
+
+    The choices of excluded raters do not count.
+    """
+    return _pair_judgements([choice for choice in choices if not choice.excluded], name)
+
+
+def _pair_judgements(choices: Sequence[Choice], name: str) -> Judgements:
     ratings: dict[tuple[str, str, str], Rating] = {}
     for choice in choices:
         for pair in list_comparisons(choice) if choice.rater else ():

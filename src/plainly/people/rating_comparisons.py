@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -13,14 +14,14 @@ import numpy as np
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import MeanMetric, mean_rows
-from plainly.core.result import Record
+from plainly.core.result import Note, Record
 from plainly.core.sampling import Sampling
 from plainly.people.ratings import Judgements, Ratings
 from plainly.scoring.comparisons import Comparison, Comparisons, correct_p_values
 from plainly.scoring.scores import Evaluation, Scores, ScoreTable, Signature
 from plainly.stats.agreement import AlphaDistance, krippendorff
 from plainly.stats.crossed import Contrast, contrast
-from plainly.stats.paired import holm, spread_of
+from plainly.stats.paired import spread_of
 from plainly.stats.resample import Estimate, Floats
 
 METHOD = "over items and raters"
@@ -104,39 +105,37 @@ def compare_ratings(
             difference = contrast(ratings.values[[s, b]], np.array([1.0, -1.0]))
             contrasts[name, systems[s], systems[b]] = difference
     evalset = EvalSet.of(items=len(judgements.items), ids=judgements.items, name=judgements.name)
-    return compare_table(RatingTable(evalset, by_system, sampling), contrasts, baseline, sampling)
+    widths = {name: ratings.scale[1] - ratings.scale[0] for name, ratings in rated.items() if ratings.scale}
+    return compare_table(RatingTable(evalset, by_system, sampling), contrasts, baseline, sampling, widths=widths)
 
 
-@dataclass(frozen=True)
-class Conclusions:
-    """What ``compare_ratings`` concludes from one dimension: pairs told apart, and the differences it could detect."""
-
-    told_apart: int
-    pairs: int
-    raters: int
-    detectable: tuple[float, float]  # the smallest and the largest of all pairs
-
-
-def conclude(ratings: Ratings, *, level: float) -> Conclusions:
-    """Summarise the comparisons of all systems."""
-    pairs = list(combinations(range(len(ratings.systems)), 2))
-    contrasts = [contrast(ratings.values[[s, b]], np.array([1.0, -1.0])) for b, s in pairs]
-    p_values = holm([each.p_value for each in contrasts])
-    sizes = [each.detectable(level, family=len(pairs)) for each in contrasts]
-    return Conclusions(
-        sum(p_value <= 1 - level + 1e-12 for p_value in p_values),
-        len(pairs),
-        ratings.count_raters(),
-        (float(np.nanmin(sizes)), float(np.nanmax(sizes))) if not np.isnan(sizes).all() else (math.nan, math.nan),
+def note_on_excluded(result: Comparisons, everyone: Comparisons, sentences: Sequence[str]) -> Note:
+    """Say whether the result is another with the raters whom the study excluded; if so, in these sentences."""
+    own, others = (
+        {(pair.metric, pair.system, pair.baseline): pair.winner for pair in each.comparisons}
+        for each in (result, everyone)
     )
+    text = "the same pairs are told apart." if own == others else " ".join(sentences)
+    return Note(f"With the raters whom the study excluded: {text}", "claim")
 
 
-def compare_table(table: RatingTable, contrasts: Contrasts, baseline: str | None, sampling: Sampling) -> Comparisons:
-    """Return the comparisons that the differences between systems allow, corrected within each dimension."""
+def compare_table(
+    table: RatingTable,
+    contrasts: Contrasts,
+    baseline: str | None,
+    sampling: Sampling,
+    *,
+    widths: Mapping[str, float] = MappingProxyType({}),
+) -> Comparisons:
+    """Return the comparisons that the differences between systems allow, corrected within each dimension.
+
+    ``widths`` are those of the dimensions' scales: a larger difference does not exist, and cannot be detected.
+    """
     comparisons = [_comparison(table, *key, difference, sampling) for key, difference in contrasts.items()]
 
     def detectable(pair: Comparison, family: int) -> float:
-        return contrasts[pair.metric, pair.system, pair.baseline].detectable(pair.level, family=family)
+        smallest = contrasts[pair.metric, pair.system, pair.baseline].detectable(pair.level, family=family)
+        return smallest if 0 < smallest <= widths.get(pair.metric, math.inf) else math.nan
 
     corrected = correct_p_values(comparisons, detectable=detectable)
     return Comparisons(table, tuple(corrected), baseline, ("items-and-raters",), sampling, trials=0)

@@ -28,11 +28,11 @@ from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note
 from plainly.core.settings import read_toml
 from plainly.io.files import label, read_bytes, suffixes
-from plainly.io.tables import SPREADSHEETS, Sheet, parse_csv, read_cells, read_table
+from plainly.io.tables import SPREADSHEETS, Sheet, parse_csv, read_cells, read_table, table_format
 from plainly.io.texts import sheet_of
 from plainly.people.ratings import Judgements, Rating, Ratings, Scale, evident_scale
 
-# Suffix → the module whose functions judgements(path) and rankings(path) read such a file, imported when needed.
+# Suffix → the module whose functions judgements(path) and export(path, form) read such a file, imported when needed.
 READERS: dict[str, str] = {".toml": "plainly_studio"}
 
 ROLES: dict[str, list[str]] = read_shipped(__file__, "columns.toml")
@@ -97,17 +97,23 @@ def read_ratings(
     return judgements
 
 
+def read_studio_table(ratings: RatingsLike) -> Sheet | None:
+    """Return the answers of a study or its export, including those of excluded raters; None for anything else."""
+    if not isinstance(ratings, (str, Path)):
+        return None
+    if (suffix := suffixes(ratings)[0]) in READERS:
+        text = pkgutil.resolve_name(f"{READERS[suffix]}:export")(ratings, "csv").decode("utf-8")
+        return unescape_export(parse_csv(text, f"{ratings}.csv"))
+    if table_format(ratings) is None or not Path(ratings).is_file():
+        return None
+    table = read_rating_table(ratings)
+    return table if is_studio_export(table) else None
+
+
 def with_excluded(judgements: Judgements) -> Judgements | None:
     """Return the ratings of a study or its export with those of excluded raters; None if there are none."""
-    file = judgements.file
-    if (suffix := suffixes(file)[0]) in READERS:
-        text = pkgutil.resolve_name(f"{READERS[suffix]}:export")(file, "csv").decode("utf-8")
-        table = unescape_export(parse_csv(text, f"{file}.csv"))
-    elif suffix and Path(file).is_file():
-        table = read_rating_table(file)
-    else:
-        return None
-    if not is_studio_export(table) or not any(map(is_true, table.columns["excluded"])):
+    table = read_studio_table(judgements.file)
+    if table is None or not any(map(is_true, table.columns["excluded"])):
         return None
     table = replace(table, columns={**table.columns, "excluded": [False] * len(table)})
     everyone = judgements_from(table, name=judgements.name).of_systems(judgements.systems)

@@ -8,15 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from plainly.core.errors import UnknownName, check_text
+from plainly.core.errors import BadInput, UnknownName, as_texts, check_text
 from plainly.core.formatting import count_noun, interval, listed
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling, check_sampling
 from plainly.people.meta_evaluation import RaterAgreement, measure_agreement, rated_by_several
+from plainly.people.operation_results import OperationResults, count_operations, read_annotations
 from plainly.people.preferences import Preferences, rank, read_rankings
-from plainly.people.rating_comparisons import RatingTable, Reliability, compare_ratings, measure_reliability
-from plainly.people.rating_tables import RatingsLike, read_ratings, with_excluded
+from plainly.people.rating_comparisons import (
+    RatingTable,
+    Reliability,
+    compare_ratings,
+    measure_reliability,
+    note_on_excluded,
+)
+from plainly.people.rating_tables import AVERAGED, RatingsLike, read_ratings, with_excluded
 from plainly.people.ratings import Judgements
 from plainly.scoring.comparisons import Comparisons, claims
 from plainly.stats.resample import Estimate
@@ -55,11 +62,6 @@ class HumanResults(Result):
     def claims(self) -> list[str]:
         """What may be said, a sentence for each dimension; none about a single system."""
         return claims(self.comparisons) if self.comparisons.comparisons else []
-
-    @property
-    def verdicts(self) -> dict[tuple[str, str, str], str | None]:
-        """The better of every two systems on each dimension, None where they cannot be told apart."""
-        return {(pair.metric, pair.system, pair.baseline): pair.winner for pair in self.comparisons.comparisons}
 
     def records(self) -> list[Record]:
         """Return one flat record for each dimension and system, best first."""
@@ -109,10 +111,14 @@ class HumanResults(Result):
         )
         notes = [*(Note(claim, "claim") for claim in self.claims)]
         notes += [Note(each.sentence, "claim") for each in self.reliability.values()]
+        pairs = self.comparisons.comparisons
+        small = [name for name in self.dimensions if pairs and all(
+            math.isnan(pair.smallest_detectable) for pair in pairs if pair.metric == name)]  # fmt: skip
+        if small:
+            what = "so few items or raters cannot show a difference that the scale allows (80 % power)"
+            notes.append(Note(f"{listed(small)}: {what}. How many can: plainly plan", "claim"))
         if self.everyone is not None:
-            same = self.everyone.verdicts == self.verdicts
-            text = "the same pairs are told apart" if same else " ".join(self.everyone.claims)
-            notes.append(Note(f"With the raters whom the study excluded: {text}", "claim"))
+            notes.append(note_on_excluded(self.comparisons, self.everyone.comparisons, self.everyone.claims))
         single = [name for name in self.dimensions if self.judgements[name].count_raters() < 2]
         if single:
             which = "" if len(single) == len(self.dimensions) else f" of {listed(single)}"
@@ -152,7 +158,8 @@ class HumanResults(Result):
         outcomes = ("beats", "same", "beaten by") if self._outcomes(dimension, next(iter(self.table))) else ()
         everyone = ("with excluded raters",) if self.everyone else ()
         scale = f", scale {ratings.scale[0]:g} to {ratings.scale[1]:g}" if ratings.scale else ""
-        caption = f"{dimension}: {count_noun(ratings.count_raters(), 'rater')}{scale}"
+        who = "means of ratings" if ratings.raters == (AVERAGED,) else count_noun(ratings.count_raters(), "rater")
+        caption = f"{dimension}: {who}{scale}"
         more = ("Every pair: --json, or comparisons.records() in Python",) if len(rows) > _FEW else ()
         return Table(("", "mean", *outcomes, "items", *everyone), tuple(rows), caption, notes=more)
 
@@ -170,21 +177,30 @@ def results(
     baseline: str | None = None,
     sampling: Sampling = Sampling(),
     progress: Progress = no_progress,
-) -> HumanResults | Preferences:
+) -> HumanResults | Preferences | OperationResults:
     """Return the result of a human evaluation: systems in order, differences and claims, and how far raters agree.
 
     ``ratings`` is a public set's name, a file (a table or a study), or ``Judgements``. Every two systems are compared,
     or each with the ``baseline``, on each of the ``dimensions``: all but z-scores by default. Intervals and tests treat
     items and raters as samples. ``agreement`` adds all figures of agreement to the recommended one. A study in which
-    people ranked outputs, or its export, gives preferences: win rates, and strengths by the model of Bradley and Terry.
+    people ranked outputs, or its export, gives preferences: win rates, and strengths by the model of Bradley and Terry;
+    one in which people marked operations gives the rate of each operation, and what annotators confuse.
     """
     check_sampling(sampling)
+    names = as_texts("dimensions", dimensions)
     if baseline is not None:
         check_text("baseline", baseline)
-    if isinstance(ratings, (str, Path)) and (choices := read_rankings(ratings)) is not None:
+    choices = read_rankings(ratings)
+    annotations = read_annotations(ratings) if choices is None else None
+    if names and (choices is not None or annotations is not None):
+        raise BadInput(
+            "dimensions= chooses among scales, but in this study people ranked outputs or marked operations."
+        )
+    if choices is not None:
         return rank(choices, baseline=baseline, sampling=sampling)
+    if annotations is not None:
+        return count_operations(annotations, name=Path(ratings).name, baseline=baseline, sampling=sampling)
     judgements = read_ratings(ratings, progress=progress)
-    names = [dimensions] if isinstance(dimensions, str) else list(dict.fromkeys(dimensions))
     names = names or [name for name in judgements if not name.endswith("_zscore")] or list(judgements)
     if baseline is not None and baseline not in judgements.systems:
         raise UnknownName("baseline", baseline, judgements.systems, see="plainly results --help")

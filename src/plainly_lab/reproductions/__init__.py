@@ -5,19 +5,21 @@ published tables into ``published/NAME.toml``, and add the name to ``RECIPES``.
 """
 
 import importlib
+import importlib.util
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
-from plainly.core.errors import BadInput, UnknownName
+from plainly.core.errors import BadInput, MissingExtra, UnknownName
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Listing
 from plainly_lab.reproductions.cells import SCHEMA, Cell, RecipeOptions, Reproduction, published
 
-__all__ = ["RECIPES", "Cell", "RecipeOptions", "Reproduction", "recipe", "recipes", "reproduce"]
+__all__ = ["RECIPES", "Cell", "RecipeOptions", "Reproduction", "check_requirements", "recipe", "recipes", "reproduce"]
 
 # In the order in which they are listed; the module of "fkgl-gaming" is fkgl_gaming.
 RECIPES = ("fkgl-gaming", "assetann", "bleu-splitting", "sle", "tradeoff")
+# Packages beyond plainly's own that a recipe cannot do without: import name, distribution, extra.
 
 
 def reproduce(
@@ -58,6 +60,14 @@ def recipes() -> Listing:
     """List the papers that can be reproduced."""
     rows = tuple({"name": name, "title": published(name)["title"]} for name in RECIPES)
     return Listing({"schema": SCHEMA, "recipes": list(rows)}, rows, {"name": "name", "title": "paper"})
+
+
+def check_requirements(name: str) -> None:
+    """Raise unless the packages that a recipe needs are installed."""
+    if name == "assetann" and importlib.util.find_spec("sklearn") is None:
+        raise MissingExtra("reproduce assetann", package="scikit-learn", extra="regression")
+    if name == "bleu-splitting" and importlib.util.find_spec("sacremoses") is None:
+        raise MissingExtra("reproduce bleu-splitting", package="sacremoses", extra="moses")
 
 
 def recipe(name: str) -> ModuleType:

@@ -16,8 +16,8 @@ import numpy as np
 from plainly.people import Judgements
 from plainly.people import load as load_ratings
 from plainly.people.meta_evaluation import relate
-from plainly.people.planning import Pilot, resample_study
 from plainly_lab.reproductions.cells import Cell, RecipeOptions, cells_of, published
+from plainly_lab.reproductions.significance import Significance
 
 PRINTED = published("tradeoff")
 # Identity, Moses, SBMT-SARI and NTS: the seven systems of the BLEU paper that do not split.
@@ -41,26 +41,24 @@ def run(options: RecipeOptions) -> list[Cell]:
             cells += _relations(name, judgements, dimensions)
         # Only simplicity was released by rater in Simplicity-DA.
         ratings = judgements[dimensions["simplicity" if name == "Simplicity-DA" else "adequacy"]]
-        cells += _resample(f"{name}, {ratings.dimension}", Pilot.of(ratings), options)
+        cells += _resample(f"{name}, {ratings.dimension}", Significance.of(ratings), options)
     return sorted(cells, key=lambda cell: ("relations", "raters", "budget").index(cell.table))
 
 
-def _resample(row: str, pilot: Pilot, options: RecipeOptions) -> list[Cell]:
+def _resample(row: str, pilot: Significance, options: RecipeOptions) -> list[Cell]:
     """Test how well fewer raters, and a budget spent in several ways, keep the pattern of significant differences."""
     how = f"{row}, {pilot.test} t-test at p < .01, 1,000 draws; other data than the paper's"
     rng = np.random.default_rng(options.seed)
     cells: list[Cell] = []
     if options.wants("raters"):
         columns = {"1 rater": 1, "2 raters": 2}
-        points = {name: resample_study(pilot, raters=n, rng=rng, published=True) for name, n in columns.items()}
+        points = {name: pilot.resample(raters=n, rng=rng) for name, n in columns.items()}
         ours = {("adequacy", column): point.tau_as_listed for column, point in points.items()}
         sound = {("adequacy", column): point.tau for column, point in points.items()}
         cells += cells_of(PRINTED, "raters", ours, sound=sound, how=how)
     if options.wants("budget"):
         counts = [count for count in (1, 2, 3, 5, 10) if count <= max(3, round(pilot.raters))]
-        spendings = [
-            resample_study(pilot, sentences=BUDGET // count, raters=count, rng=rng, published=True) for count in counts
-        ]
+        spendings = [pilot.resample(sentences=BUDGET // count, raters=count, rng=rng) for count in counts]
         falls = all(fewer.tau > more.tau for fewer, more in pairwise(spendings))
         key = ("adequacy", "agreement falls as raters are added")
         notes = {key: ", ".join(f"{point.sentences}×{point.raters} {point.tau:.2f}" for point in spendings)}
