@@ -63,7 +63,7 @@ def axe_core() -> Path:
 
 # Every text that a plot shows, with its box, cut to what its own frame lets through.
 LABELS = """() => [...document.querySelectorAll(".plot")].filter((plot) => plot.offsetParent).flatMap((plot) => {
-  const labels = ".figure text, .numbers li";
+  const labels = ".figure text";
   return [...plot.querySelectorAll(labels)].map((element) => {
     const box = element.getBoundingClientRect();
     return [plot.id, element.textContent.trim().slice(0, 50), box.left, box.top, box.right, box.bottom];

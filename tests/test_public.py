@@ -20,6 +20,7 @@ from plainly.core.result import Result
 
 # Commands whose public function has another name, or is in another package.
 ELSEWHERE = {
+    "models": ("plainly.learned.adapters.published", "get"),
     "metrics": ("plainly.scoring.explain", "describe"),
     "data": ("plainly.data", "catalogue"),
     "studio": ("plainly_studio", "create"),

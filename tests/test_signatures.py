@@ -17,6 +17,7 @@ import plainly
 import plainly_lab
 import plainly_studio
 from plainly import data
+from plainly.checks.document_checks import check_documents
 from plainly.cli import commands
 from plainly.cli.options import command_parser
 from plainly.core.errors import BadInput, PlainlyError
@@ -192,6 +193,9 @@ RENAMED_HERE = {
     ("score", "items_share"): "select",
     ("score", "operations"): "select",
     ("report", "seed"): "sampling",
+    ("check", "files"): "paths",
+    ("check", "pack"): "packs",
+    ("check", "quick"): "learned",
     ("gate", "seed"): "sampling",
     ("gate", "report"): "gate",
     ("operations profile", "set"): "data",
@@ -240,7 +244,8 @@ RENAMED_HERE = {
 }
 # Options that do not change a result: they choose how it is printed, where it is written, or another answer.
 PRINTING = {"help", "format", "strict", "force", "list", "signature", "plot", "plots", "save", "summary", "explain",
-            "out", "project", "prepare", "junit", "sarif", "github", "output", "stream"}  # fmt: skip
+            "out", "parts", "project", "prepare", "junit", "sarif", "github", "output", "stream", "page",
+            "write_baseline", "suggestions"}  # fmt: skip
 # Options that change a result without being an argument, and the Python equivalent.
 ELSEWHERE = {
     ("audit", "like"): "metrics=plainly.scoring.evaluate.use_preset('easse', None)",
@@ -257,6 +262,7 @@ ELSEWHERE = {
 }
 FUNCTIONS: dict[str, tuple[Function, ...]] = {
     **{name: (PUBLIC[name],) for name in commands() if name in PUBLIC},
+    "check": (plainly.check, check_documents),
     "gate": (plainly.gate, plainly.report),
     "meta": (plainly.meta, plainly.agreement),
     "metrics": (explain, describe, plainly.score),
@@ -267,7 +273,7 @@ FUNCTIONS: dict[str, tuple[Function, ...]] = {
     "studio import": (plainly_studio.import_set,),
 }
 # Commands whose actions are each a function with arguments of the same names, looked at by tests of their own.
-OTHER_COMMANDS = {"data", "completion"}
+OTHER_COMMANDS = {"data", "models", "completion"}
 
 
 def options(name: str) -> Iterator[tuple[str, set[str]]]:
@@ -329,6 +335,7 @@ CALLS: dict[str, Callable[[], dict[str, Any]]] = {
     "align": lambda: {"sources": ["A cat sat. It slept."], "outputs": ["A cat sat."], "encoder": False},
     "audit": lambda: {**_demo(), "metrics": ["fkgl"], "attacks": ["full-stops"], "trials": 1, "levels": [0.5]},
     "check": lambda: {"text": "He had to go.", "source": "He was obliged to go.", "preset": "quick"},
+    "cite": lambda: {"results": "no-such-file.json"},
     "compare": lambda: {**_demo(), "metrics": ["fkgl"], "sampling": FEW, "trials": 5},
     "doctor": lambda: {**_demo(), "metrics": ["fkgl"]},
     "facts": lambda: {**_demo(), "model": None},

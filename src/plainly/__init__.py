@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from plainly.people.planning import plan as plan
     from plainly.people.results import results as results
     from plainly.reporting.report import report as report
+    from plainly.scoring.citations import cite as cite
     from plainly.scoring.compare import compare as compare
     from plainly.scoring.score import score as score
     from plainly.typology.operations import operations as operations
@@ -40,6 +41,7 @@ _PUBLIC = {
     "align": "plainly.typology.sentence_alignment",
     "audit": "plainly.auditing",
     "check": "plainly.checks.check",
+    "cite": "plainly.scoring.citations",
     "compare": "plainly.scoring.compare",
     "doctor": "plainly.checks.doctor",
     "facts": "plainly.factcheck.facts",

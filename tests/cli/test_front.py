@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -161,3 +162,16 @@ def test_strict_holds_wherever_it_is_offered(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(grids, "grid", lambda *config, **settings: listing)
     assert main(["grid", "grid.toml"]) == 0
     assert main(["grid", "grid.toml", "--strict"]) == 1
+
+
+def test_threads_of_blas_are_limited_before_a_command_imports_numpy() -> None:
+    """NumPy reads the variable once: a command that imports it would otherwise use every core for small products."""
+    code = (
+        "import os, sys; from plainly import cli\n"
+        "def load(name):\n"
+        "    print(os.environ.get('OPENBLAS_NUM_THREADS'), 'numpy' in sys.modules); raise SystemExit\n"
+        "cli.load_command = load; cli.main(['report'])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    process = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert process.stdout.split() == ["1", "False"]

@@ -22,7 +22,7 @@ PAGES = [
     if any(block.commands() for block in fences(page))
 ]
 # These say by their exit status what they found; the others end with 0.
-FINDS = ("doctor", "gate", "facts", "reproduce")
+FINDS = ("check", "doctor", "gate", "facts", "reproduce")
 NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 
 

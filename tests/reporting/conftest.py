@@ -54,7 +54,7 @@ def open_page(chromium: Any) -> Iterator[Open]:
         page.on("request", lambda request: request.url != path.as_uri() and complain(f"request: {request.url[:120]}"))
         page.on("dialog", lambda dialog: (complain(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.goto(path.as_uri())
-        if options.get("java_script_enabled", True):
+        if options.get("java_script_enabled", True) and page.locator("script").count():
             page.wait_for_selector("html.settled", state="attached")
         return page
 

@@ -23,7 +23,7 @@ def test_writes_the_page_and_prints_the_summary(
     record = json.loads(capsys.readouterr().out)
     assert record["schema"] == "plainly.report/1"
     assert record["page"] == "report.html"
-    assert record["summary"][0].startswith("By fkgl, editor scores best")
+    assert record["summary"][0].startswith("By FKGL, editor scores best")
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
@@ -81,8 +81,8 @@ def test_ratings_of_the_same_outputs_are_correlated(tmp_path: Path, capsys: pyte
     record = json.loads(capsys.readouterr().out)
     assert record["left_out"] == []
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert '<section id="ratings">' in page
-    assert "Strongest: fkgl, 0." in page
+    assert 'id="ratings"' in page
+    assert "Strongest: FKGL, 0." in page
     assert page.index('<section id="people">') < page.index('<section id="scores">')
 
 

@@ -24,14 +24,16 @@ def test_findings_stand_on_the_page_with_links_to_the_items(
     rules = ["--preset", "plain", "--require", "fkgl <= 2"]
     assert main(["gate", "--source", "src.txt", "mine.txt", *rules, "--report", "gate.html"]) == 1
     page = open_page(tmp_path / "gate.html")
-    assert page.locator(".decision .word").inner_text() == "FAIL"
+    first = page.locator("main *").evaluate_all("all => all.map((e) => e.tagName).find((tag) => tag[0] === 'H')")
+    assert first == "H1"
+    assert page.locator("h1").inner_text() == "FAIL"
     assert "fkgl <= 2 fails" in page.locator(".decision").inner_text()
     assert "Certainly!" in page.locator(".decision .found").inner_text()
     row = page.locator("#gate .texts tbody tr").first
     assert "preamble" in row.inner_text()
     row.locator("a").click()
     page.wait_for_function("document.querySelector('#detail h3').textContent.startsWith('Item 18')")
-    assert "plainly gate --source src.txt" in page.locator("#made").inner_text()
+    assert "plainly gate --source src.txt" in page.locator("#paper").inner_text()
     page.evaluate(axe)
     violations = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     assert [(rule["id"], rule["nodes"][0]["html"][:160]) for rule in violations] == []

@@ -34,7 +34,10 @@ def test_opens_from_disk_without_network_or_errors(open_page: Any, demo_page: Pa
     box = page.locator("#plot-scores-sari").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] < 700
-    assert page.locator(".headline .sentences li").count() == 3
+    assert 1 <= page.locator(".headline .sentences li").count() <= 5
+    assert page.locator("nav a").count() <= 8
+    targets = page.locator("nav a").evaluate_all("links => links.map((link) => link.getAttribute('href').slice(1))")
+    assert all(page.locator(f"#{target}").count() == 1 for target in targets)
     page.wait_for_timeout(200)
     assert page.evaluate("document.documentElement.scrollWidth") == 1400
 
@@ -54,7 +57,7 @@ def test_axe_finds_nothing(open_page: Any, demo_page: Path, axe: str, width: int
 
 def test_the_table_sorts_by_any_column(open_page: Any, demo_page: Path, demo: Report) -> None:
     page = open_page(demo_page)
-    bleu = page.get_by_role("columnheader", name="bleu").get_by_role("button")
+    bleu = page.get_by_role("columnheader", name="BLEU").get_by_role("button")
     bleu.click()
     overview = demo.overview
     expected = sorted(overview.systems, key=lambda system: -overview.value(system, "bleu"))
@@ -63,7 +66,7 @@ def test_the_table_sorts_by_any_column(open_page: Any, demo_page: Path, demo: Re
     bleu.click()
     assert page.eval_on_selector_all(ROWS, COLUMN.format(0)) == expected[::-1]
     # Where lower is better the best comes first at the first click, and the keyboard works as the mouse does.
-    page.get_by_role("columnheader", name="fkgl").get_by_role("button").press("Enter")
+    page.get_by_role("columnheader", name="FKGL").get_by_role("button").press("Enter")
     assert page.eval_on_selector_all(ROWS, COLUMN.format(0))[0] == overview.evaluation.ranking("fkgl")[0]
     page.get_by_role("columnheader", name="System").get_by_role("button").click()
     assert page.eval_on_selector_all(ROWS, COLUMN.format(0)) == sorted(overview.systems)

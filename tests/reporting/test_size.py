@@ -24,14 +24,30 @@ FILTER = """async ([id, value]) => {
 def test_ten_systems_on_asset(mirror: Path, open_page: Any, tmp_path: Path) -> None:
     evalset = data.load("asset/test")
     outputs = {system: data.outputs("asset/test", system) for system in data.system_names("asset/test")[:10]}
-    path = plainly.report(evalset=evalset, outputs=outputs, out=tmp_path / "asset.html").pages[0]
-    assert path.stat().st_size <= 3_000_000
+    metrics = ["sari", "bleu", "fkgl"]
+    path = plainly.report(evalset=evalset, outputs=outputs, metrics=metrics, out=tmp_path / "asset.html").pages[0]
+    assert path.stat().st_size <= 1_500_000
     page = open_page(path)
     counts = {word: page.evaluate(FILTER, ["search", word]) for word in ("film", "", "zyzzyva")}
     number = {word: int(count.split()[0]) for word, count in counts.items()}
     texts = zip(evalset.sources, evalset.references, zip(*outputs.values(), strict=True), strict=True)
     holding = sum("film" in " ".join([source, *row, *written]).lower() for source, row, written in texts)
     assert number == {"film": holding, "": len(evalset), "zyzzyva": 0}
+
+
+def test_five_systems_on_asset_are_a_short_page_that_answers_everything(
+    mirror: Path, open_page: Any, tmp_path: Path
+) -> None:
+    evalset = data.load("asset/test")
+    outputs = {system: data.outputs("asset/test", system) for system in data.system_names("asset/test")[:5]}
+    report = plainly.report(evalset=evalset, outputs=outputs, metrics=["sari", "bleu", "fkgl"])
+    page = open_page(report.write(tmp_path / "asset.html"))
+    assert page.evaluate("document.documentElement.scrollHeight") < 8_000
+    topics = page.locator("details.topic").evaluate_all("all => all.map((topic) => [topic.id, topic.open])")
+    answers = ("tradeoff", "spread", "length", "habits", "operations", "facts", "tricks", "evidence")
+    assert {name for name, is_open in topics if is_open} >= set(answers)
+    assert page.locator("#table tbody tr").count() == 5
+    assert page.locator("details.matrix").count() == 3
 
 
 def test_ten_thousand_items(open_page: Any, tmp_path: Path) -> None:

@@ -197,10 +197,22 @@ def test_claims_claim_what_the_numbers_allow():
     (none,) = claims(_compare({"A": 0.7, "B": 0.7}))
     assert "no difference may be claimed" in none
     assert "200 items show differences of about" in none
-    (baseline,) = claims(_compare({"A": 0.7, "B": 0.9, "C": 0.7, "D": 0.4}, baseline="A"))
+    (baseline,) = claims(_compare({"A": 0.6, "B": 0.75, "C": 0.6, "D": 0.4}, baseline="A"))
     assert "B scores better than A; D scores worse than A; C cannot be told from A" in baseline
-    (ranking,) = claims(_compare({"A": 0.9, "B": 0.7, "C": 0.7, "D": 0.4}))
+    (ranking,) = claims(_compare({"A": 0.75, "B": 0.6, "C": 0.6, "D": 0.4}))
     assert "A scores best; 5 of 6 pairs" in ranking
+
+
+def test_a_win_by_copied_references_is_not_claimed():
+    (pair,) = claims(_compare({"A": 0.5, "B": 0.95}))
+    assert pair == "sari: B copies references, so its score is not comparable. Nothing may be claimed."
+    (baseline,) = claims(_compare({"A": 0.6, "B": 0.95, "D": 0.4}, baseline="A"))
+    assert "B copies references" in baseline
+    assert "D scores worse than A" in baseline
+    assert "better" not in baseline
+    (ranking,) = claims(_compare({"A": 0.95, "B": 0.6, "C": 0.6, "D": 0.4}))
+    assert "A scores best" not in ranking
+    assert "B and C score best and cannot be told apart; 2 of 3 pairs" in ranking.replace("C and B", "B and C")
 
 
 def test_undefined_scores_claim_nothing():

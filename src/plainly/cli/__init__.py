@@ -13,8 +13,8 @@ import shlex
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from contextvars import copy_context
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -34,18 +34,21 @@ COMMANDS = {
     "score": "how good are these outputs? scores with intervals and signatures",
     "compare": "which system is really better? paired tests",
     "report": "make a page to read and share; figures and tables for a paper",
+    "check": "is this text plain? verdict, hardest sentences, rules",
     "gate": "are these texts good enough? fail a build if not",
     "doctor": "what is wrong with my files, or with the outputs of a model?",
     "facts": "which facts were changed, negated, added or lost?",
     "operations": "what was done to the sentences: profile, compare, label",
     "align": "which sentences of a document belong together?",
     "metrics": "which metrics are there, and what do they mean?",
+    "models": "which models do metrics use? list, describe and download them",
     "audit": "can a metric be fooled?",
     "results": "which system do people find better? the result of a human evaluation",
     "agreement": "how far do raters agree, and who deviates?",
     "meta": "does a metric agree with people?",
     "plan": "how many sentences and raters does a human evaluation need?",
     "data": "which public test sets, outputs and ratings are there?",
+    "cite": "what to cite: BibTeX for plainly and for what a result used",
     "completion": "complete commands and options in your shell",
 }
 ENTRY_POINT_GROUP = "plainly.commands"
@@ -86,9 +89,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"plainly {__version__}")
             return 0
         with handle_signals(_stop, signal.SIGTERM):
-            command = load_command(name)
-            # Matrix products are many and small here: on shared cores, threads wait longer than they work.
+            # Matrix products are many and small here: on shared cores, threads wait longer than they work. NumPy reads
+            # this when it is imported, which some commands do.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+            command = load_command(name)
             from plainly.cli.options import command_parser
             from plainly.cli.show import show
             from plainly.core.files import is_guarded
@@ -100,7 +104,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             args.command_line = shlex.join(["plainly", *arguments])
             context = copy_context()  # so that what is set here ends with the command
             context.run(is_guarded.set, getattr(args, "force", None) is False)
-            outcome: Result | int = context.run(_run_command, command, args)
+            if getattr(args, "calls", None):
+                outcome: Result | int = context.run(_run_with_calls, command.run, args)
+            else:
+                outcome = context.run(command.run, args)
+                context.run(_say_usage)
             status = outcome if isinstance(outcome, int) else int(show(outcome, args.format) > 0 and args.strict)
             sys.stdout.flush()
             return status
@@ -122,22 +130,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status
 
 
-def _run_command(command: ModuleType, args: Namespace) -> Result | int:
-    """Run a command with its options for calls to servers; a dry run prints what it would cost."""
-    from plainly.cli.options import call_arguments
-    from plainly.core.calls import DryRun, call_options
+def _run_with_calls(run: Callable[[Namespace], Result | int], args: Namespace) -> Result | int:
+    """Run a command with the options of judges; a dry run prints what the calls would cost instead of a result."""
+    from plainly.core.calls import call_options
 
-    with call_options(**call_arguments(args)) as run:
-        try:
-            outcome: Result | int = command.run(args)
-        except DryRun as estimate:
-            print(estimate)
-            return 0
-        if run.used.calls:
-            used = run.used
-            tokens = f"{used.tokens_in:,} tokens in, {used.tokens_out:,} out"
-            print(f"plainly: {used.calls:,} calls, {tokens}, cost {used.cost:,.4f}", file=sys.stderr)
-        return outcome
+    with call_options(**args.calls) as calls, ExitStack() as silent:
+        if calls.dry_run:
+            silent.enter_context(redirect_stdout(io.StringIO()))
+            silent.enter_context(redirect_stderr(io.StringIO()))
+        outcome: Result | int = run(args)
+        _say_usage()
+    if calls.dry_run:
+        print(calls.describe_estimate())
+        return 0
+    return outcome
+
+
+def _say_usage() -> None:
+    from plainly.core.calls import current_run
+
+    used = current_run().used
+    if used.calls:
+        tokens = f"{used.tokens_in:,} tokens in, {used.tokens_out:,} out"
+        print(f"plainly: {used.calls:,} calls, {tokens}, cost {used.cost:,.4f}", file=sys.stderr)
 
 
 class _Terminated(BaseException):

@@ -15,7 +15,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     listing = actions.add_parser("list", help="all data sets, one per line")
     listing.add_argument(
-        "--kind", choices=("evalset", "outputs", "ratings", "annotations", "levels"), help="only data sets of this kind"
+        "--kind",
+        choices=("evalset", "outputs", "ratings", "annotations", "levels", "words"),
+        help="only data sets of this kind",
     )
 
     info = actions.add_parser("info", help="describe a data set: origin, licence, and systems with outputs")

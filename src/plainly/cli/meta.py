@@ -4,7 +4,7 @@ import argparse
 
 from plainly.cli import options
 from plainly.cli.options import number
-from plainly.cli.show import say
+from plainly.cli.show import say, say_written
 from plainly.core.progress import bar
 from plainly.core.result import Result
 
@@ -16,6 +16,7 @@ Does a metric agree with people? And do people agree with each other?
   plainly meta ratings.csv -m sari --test-set asset/test
   plainly meta ratings.xlsx --agreement
   plainly meta acl2018 --tradeoff --plot dimensions.html
+  plainly meta ratings.csv -m 'judge(model=local)' --calibrate calibration.json
 """
 
 
@@ -28,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--dimension", action="append", metavar="NAME", help="which dimension (simplicity); repeatable")
     add("--unit", choices=("items", "systems", "both"), default="both", help="correlate over items, systems, or both")
     add("--no-tests", action="store_true", help="leave out tests between metrics")
+    add("--calibrate", metavar="FILE", help="write a map from a judge's points to the scale of the ratings (.json)")
     add("--plot", metavar="FILE", help="scatter plots with the fitted line: .html, .svg, .png, .pdf")
     add = parser.add_argument_group("where scores come from").add_argument
     add("-t", "--test-set", metavar="SET", help="texts of a named set whose ids are the rated items")
@@ -51,7 +53,7 @@ def run(args: argparse.Namespace) -> Result:
     from plainly.people.meta_evaluation import agreement, meta
     from plainly.people.preferences import rank, read_rankings
 
-    options.check_targets(args, args.plot)
+    options.check_targets(args, args.plot, args.calibrate)
     if (choices := read_rankings(args.ratings)) is not None:
         sampling = options.sampling(args)
         return agreement(args.ratings, sampling=sampling) if args.agreement else rank(choices, sampling=sampling)
@@ -74,9 +76,11 @@ def run(args: argparse.Namespace) -> Result:
         control=None if args.control is None else [] if args.control == "none" else options.split_names(args.control),
         unit=args.unit,
         compare=not args.no_tests,
+        calibrate=args.calibrate,
         progress=bar,
         sampling=options.sampling(args),
     )
+    say_written(args.calibrate)
     if args.plot:
         from plainly.reporting.curves import draw_correlations
 

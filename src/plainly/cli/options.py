@@ -15,6 +15,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -144,21 +145,27 @@ def add_texts(parser: argparse.ArgumentParser, *, metrics: bool = False, streami
     add("--restart", action="store_true", help="begin again, even if an earlier run was interrupted")
 
 
+class CallOption(argparse.Action):
+    """Collects an option of judges under ``args.calls``, for ``plainly.core.calls.call_options``."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, value: Any, flag: str | None = None) -> None:
+        calls: dict[str, Any] = getattr(namespace, "calls", {})
+        namespace.calls = calls | {self.dest: self.const if value == [] else value}
+
+
 def add_calls(parser: argparse.ArgumentParser) -> None:
-    """Add the options of metrics that call servers: which judges, what they may cost, recording and replaying."""
-    add = parser.add_argument_group("language models as judges").add_argument
+    """Add the options of judges: which there are, what they may cost, recording and replaying."""
+    add = partial(
+        parser.add_argument_group("language models as judges").add_argument,
+        action=CallOption,
+        default=argparse.SUPPRESS,
+    )
     add("--judges", metavar="FILE", help="describes the judges (default: judges.toml in your configuration folder)")
-    add("--dry-run", action="store_true", help="print calls, tokens and cost; send nothing")
+    add("--dry-run", nargs=0, const=True, help="print calls, tokens and cost; send and write nothing")
     cost = "stop before the calls of this run cost more, and keep the answers; in the currency of your prices"
     add("--max-cost", type=number("--max-cost", "float"), metavar="AMOUNT", help=cost)
     add("--record", metavar="FILE", help="write every request and answer (.jsonl); the file contains the texts")
     add("--replay", metavar="FILE", help="take every answer from such a file, and call no server")
-
-
-def call_arguments(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the arguments say about calls, for ``plainly.core.calls.call_options``."""
-    names = ("judges", "dry_run", "max_cost", "record", "replay")
-    return {name: getattr(args, name) for name in names if hasattr(args, name)}
 
 
 def add_ratings(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
@@ -452,10 +459,11 @@ def say_resumed(evaluation: ScoreTable) -> None:
 
 
 def read_rated(args: argparse.Namespace) -> Judgements | str:
-    """Read the ratings that the arguments name; return the file's name if it contains rankings."""
-    from plainly.people.preferences import read_rankings
+    """Read the ratings that the arguments name; return the file's name if it contains rankings or operations."""
+    from plainly.people.rating_tables import read_studio_table
 
-    return args.ratings if read_rankings(args.ratings) is not None else read_judgements(args)
+    table = read_studio_table(args.ratings)
+    return args.ratings if table is not None and "rating" not in table.columns else read_judgements(args)
 
 
 def read_judgements(args: argparse.Namespace) -> Judgements:

@@ -14,7 +14,7 @@ How many sentences and raters tell systems apart? Estimated from existing rating
   plainly plan --budget 200
   plainly plan pilot.csv --budget 500 --dimension meaning
   plainly plan pilot.csv -o study.toml
-  plainly plan acl2018 --systems Identity,Moses,SBMT-SARI --difference 0.5
+  plainly plan acl2018 --systems Identity,Moses,SBMT-SARI --people 10 --difference 0.5
 """
 
 
@@ -25,10 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--budget", type=number("--budget"), default=200, metavar="N", help="ratings per system you can afford (200)")
     add("--sentences", metavar="10,50,100", help="numbers of sentences to try")
     add("--raters", metavar="1,2,5", help="numbers of raters per sentence to try")
+    add("--people", type=number("--people"), metavar="N", help="people who share the work (as many as in the ratings)")
     add("--difference", type=number("--difference", "float"), help="difference worth finding (a tenth of the scale)")
-    add("--target", type=number("--target", "float"), default=0.9, help="agreement with the whole pilot to reach (0.9)")
-    add("--test", choices=("paired", "welch"), help="t-test (paired where items are, else Welch's)")
-    add("--alpha", type=number("--alpha", "float"), default=0.01, help="significance level (0.01)")
+    add("--target", type=number("--target", "float"), default=0.9, help="agreement with the pilot to reach (0.9)")
     add("-o", "--out", metavar="FILE", help="write the recommended study, for plainly studio create: study.toml")
     add("--plot", metavar="FILE", help="draw the curves: .html, .svg, .png, .pdf")
     options.add_sampling(parser, method=False)
@@ -45,8 +44,7 @@ def run(args: argparse.Namespace) -> Result:
         budget=args.budget,
         sentences=_numbers(args.sentences, "--sentences"),
         raters=_numbers(args.raters, "--raters"),
-        test=args.test,
-        alpha=args.alpha,
+        people=args.people,
         target=args.target,
         difference=args.difference,
         sampling=options.sampling(args),

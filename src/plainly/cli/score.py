@@ -41,6 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--segments", metavar="FILE", help="every item's scores: .csv, .tsv, .jsonl, .parquet; for corpora, a folder")
     add("--save", metavar="FILE", help="the measured rows (.npz), for every later analysis")
     options.add_formats(parser, force=True)
+    parser.add_argument("--parts", action="store_true", help="with --latex: columns for parts of metrics, too")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
         if args.save:
             score_file.check_saved(args.save)
         parts = map(str, Path(folder).glob("part-*.parquet")) if folder else ()
-        options.check_targets(args, args.save, args.set_aside, file, *parts)
+        if targets := [path for path in (args.save, args.set_aside, file, *parts) if path]:
+            options.check_targets(args, *targets)
         evaluation = score(
             data,
             metrics=args.metrics,
@@ -93,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         score_file.save(args.save, evaluation)
     options.say_resumed(evaluation)
     say_written(args.segments, args.save, args.set_aside)
-    warnings = show(evaluation, args.format)
+    warnings = show(evaluation, args.format, parts=args.parts or args.format != "latex")
     if args.signature and args.format not in ("json", "csv", "long"):
         for scores in next(iter(evaluation.values())).values():
             print(scores.signature)

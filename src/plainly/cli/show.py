@@ -22,12 +22,13 @@ FORMATS = {
 # Messages name Python arguments. The command line prints these options instead: an option with a placeholder for its
 # value, or for one value of an argument a separate option.
 _SAME_NAME = (
-    "by difference dry_run engine folds force incomplete labeller level levels like not_worse_than on_error operations "
-    "over preset recipe require resamples rules seed segments target tradeoff trials unit"
+    "by difference doubts dry_run engine folds force incomplete labeller level levels like not_worse_than on_error "
+    "operations over preset recipe require resamples rules seed segments target tradeoff trials unit"
 )
 FLAGS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAME.split()} | {
     "address": "--address HOST:PORT",
     "against": "--against FILE",
+    "calibrate": "--calibrate FILE",
     "columns": "--columns ROLE=COLUMN",
     "dimensions": "--dimension NAME",
     "documents": "--corpus FILE",
@@ -83,8 +84,10 @@ def _flag(match: re.Match[str]) -> str:
     return f"{flag} {shlex.quote(text)}"
 
 
-def show(result: Result, form: str | None = None) -> int:
+def show(result: Result, form: str | None = None, *, parts: bool = True) -> int:
     """Print a result. Claims are data and go to stdout with the tables; warnings and remarks go to stderr.
+
+    Without ``parts``, minor columns are left out.
 
     Return the number of warnings, for ``--strict``.
     """
@@ -103,7 +106,7 @@ def show(result: Result, form: str | None = None) -> int:
         for position, table in enumerate(grids):
             if position:
                 print()
-            print_table(table, form)
+            print_table(table if parts else tables.without_minor(table), form)
         if claims := [for_shell(note.message) for note in notes if note.kind == "claim"]:
             print("\n" * bool(grids) + "\n".join(claims))
         for note in notes if form in (None, "wide") else ():

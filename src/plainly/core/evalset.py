@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -93,9 +93,22 @@ def format_fingerprint(number: int) -> str:
     return f"{number % 2**64:016x}"[:8]
 
 
+class EvalItem(NamedTuple):
+    """One item, as a filter sees it: ``outputs`` are those of the systems that have it, where there are any."""
+
+    id: str
+    source: str
+    references: tuple[str, ...]
+    group: str | None
+    columns: Mapping[str, str]
+    outputs: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class EvalSet:
-    """What outputs are evaluated against. ``evalset[mask]`` is an EvalSet of some of the items.
+    """What outputs are evaluated against.
+
+    ``evalset[:10]``, ``evalset[mask]``, ``evalset[positions]`` and ``evalset.filter(…)`` are EvalSets of some items.
 
     References are per item and ragged: an item may have ten, one or none. References that are empty or only white space
     must be left out before (``plainly.io`` and ``EvalSet.of`` do so). ``has_sources`` is whether any source has text;
@@ -187,6 +200,23 @@ class EvalSet:
             groups=pick(self.groups) if self.groups is not None else None,
             columns={name: pick(values) for name, values in self.columns.items()},
         )
+
+    def items(self, outputs: Mapping[str, Sequence[str]] | None = None) -> Iterator[EvalItem]:
+        """Yield the items, with the outputs of systems that are passed."""
+        for at, (identifier, source) in enumerate(zip(self.ids, self.sources, strict=True)):
+            texts = {system: lines[at] for system, lines in (outputs or {}).items()}
+            yield EvalItem(
+                identifier,
+                source,
+                self.references[at] if self.references else (),
+                self.groups[at] if self.groups is not None else None,
+                {name: values[at] for name, values in self.columns.items()},
+                {system: text for system, text in texts.items() if not isinstance(text, Absent)},
+            )
+
+    def filter(self, predicate: Callable[[EvalItem], Any]) -> EvalSet:
+        """Return the items for which a function is true: ``evalset.filter(lambda item: len(item.source) < 80)``."""
+        return self[np.array([bool(predicate(item)) for item in self.items()], dtype=bool)]
 
     @cached_property
     def reference_counts(self) -> npt.NDArray[np.int64]:

@@ -18,6 +18,8 @@ from plainly.core.errors import BadInput
 
 # Whether files that plainly did not write are refused as targets, as in commands without --force.
 is_guarded: ContextVar[bool] = ContextVar("is_guarded", default=False)
+# Whether only the cache is written, as in dry runs.
+writes_nothing: ContextVar[bool] = ContextVar("writes_nothing", default=False)
 
 
 def cache_directory() -> Path:
@@ -89,6 +91,8 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     target = Path(os.path.realpath(path))
     check_directory(path)
+    if writes_nothing.get() and not target.is_relative_to(os.path.realpath(cache_directory())):
+        return
     part = target.with_name(f".{target.name[:100]}.{os.urandom(4).hex()}.part")
     try:
         before = _mode(target)

@@ -69,7 +69,9 @@ def percent(share: float, decimals: int = 0) -> str:
 
 
 def size(count: int) -> str:
-    """Return bytes as people read them: ``398 KB``, ``1.2 MB``."""
+    """Return bytes as people read them: ``398 KB``, ``1.2 MB``, ``1.42 GB``."""
+    if count >= 1e9:
+        return f"{count / 1e9:.2f} GB"
     return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count / 1e3:.0f} KB"
 
 

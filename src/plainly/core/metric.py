@@ -85,6 +85,7 @@ class Metric(ABC):
     needs: ClassVar[Needs] = frozenset()  # what the metric as a whole compares with, beside the outputs
     needs_of: ClassVar[Mapping[str, Needs]] = {}  # outputs that need less than the metric: {"output": frozenset()}
     better: ClassVar[Better] = "higher"
+    member_outputs: ClassVar[tuple[str, ...]] = ()  # of a panel: the scores of each member
     main_outputs: ClassVar[tuple[str, ...]] = ()  # what tables show; empty means the headline alone
     languages: ClassVar[str] = ""  # codes separated by spaces, "any", or "model"; empty means not stated
     evidence: ClassVar[str] = ""  # for metrics outside evidence.toml: what is known not to be measured
@@ -134,6 +135,18 @@ class Metric(ABC):
 
     def provenance(self, data: str) -> tuple[str, ...]:
         """Return what the signature of scores on data with this fingerprint has beside the spec, as ``name:value``."""
+        return ()
+
+    def own_systems(self) -> tuple[str, ...]:
+        """Return the names that a system has if its outputs are by the metric's own model."""
+        return ()
+
+    def measured_agreement(self) -> tuple[Mapping[str, Any], ...]:
+        """Return how far these scores agreed with people, where that was measured and kept with the metric."""
+        return ()
+
+    def calibration_key(self) -> tuple[str, ...]:
+        """Return what a calibration of the scores holds for, as ``name:value``; empty if it has no ``calibration``."""
         return ()
 
     @property
@@ -194,17 +207,19 @@ class PairwiseMetric(Metric):
 
     Each system meets every other one on each item that both have; a tie is half a win. With two systems, their paired
     test is one of wins and losses over items. ``contradictory`` is the share of comparisons in which the order of the
-    two outputs decided; these count as ties.
+    two outputs decided; these count as ties. ``position`` is by how many points above 50 % the output that is shown
+    first is preferred.
     """
 
-    own_columns: ClassVar[int] = 4  # of a row; then wins against each system and ties with each, in their order
-    outputs = ("win_rate", "contradictory")
+    own_columns: ClassVar[int] = 6  # of a row; then wins against each system and ties with each, in their order
+    outputs = ("win_rate", "contradictory", "position")
     main_outputs = ("win_rate", "contradictory")
 
     @abstractmethod
     def prefer(self, evalset: EvalSet, first: Sequence[str], second: Sequence[str]) -> Floats:
         """Return for each item 1 if the first output is better, 0 if the second is, 0.5 for a tie, NaN if undecided;
-        and whether the order decided, as 1 or 0: shape (n, 2)."""
+        and how far the order decided: 1 if the output shown first is preferred in both orders, -1 if the one shown
+        second is, 0 if the orders agree: shape (n, 2)."""
 
     def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> Floats:
         raise BadInput(f"{self!r} compares systems with each other. Give the outputs of at least two.")

@@ -79,8 +79,8 @@ def report_steps(total: int) -> Iterator[Tell]:
 
 
 def show_detail(text: str) -> None:
-    """Show a text, such as the cost so far, in the displays of this process."""
-    _DETAIL[:] = [text]
+    """Show a text, such as the cost so far, in the displays of this process; an empty one ends that."""
+    _DETAIL[:] = [text] if text else []
 
 
 @contextmanager

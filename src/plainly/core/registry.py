@@ -65,6 +65,36 @@ METRICS = {
 }
 ENTRY_POINT_GROUP = "plainly.metrics"
 
+# Names as the literature writes them, for pages and plots. A metric without an entry is shown by its name.
+_DISPLAY_NAMES = {
+    "sari": "SARI",
+    "bleu": "BLEU",
+    "ibleu": "iBLEU",
+    "tbleu": "T-BLEU",
+    "fkbleu": "FKBLEU",
+    "chrf": "chrF",
+    "ter": "TER",
+    "fkgl": "FKGL",
+    "flesch": "Flesch Reading Ease",
+    "ari": "ARI",
+    "coleman_liau": "Coleman–Liau",
+    "smog": "SMOG",
+    "gunning_fog": "Gunning Fog",
+    "levenshtein": "Levenshtein",
+    "sle": "SLE",
+    "doc-sle": "Doc-SLE",
+    "sle-multilingual": "SLE (multilingual)",
+    "sle-published": "SLE (published model)",
+    "cefr": "CEFR",
+    "cefr-published": "CEFR (published model)",
+    "samsa": "SAMSA",
+    "meaningbert": "MeaningBERT",
+    "bertscore": "BERTScore",
+    "lens": "LENS",
+    "lens-salsa": "LENS-SALSA",
+    "questeval": "QuestEval",
+}
+
 _REQUIRED = ("name", "needs", "better", "outputs", "measure", "score")
 _SPEC = re.compile(r"\s*([\w.+-]+)\s*(?:\((.*)\)(?:\.([\w-]+))?)?\s*", re.DOTALL)
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -81,6 +111,22 @@ def metric_class(name: str) -> type[Metric]:
     if issubclass(cls, Metric):
         return cls
     return type(cls.__name__, (cls, Metric), {"__doc__": cls.__doc__, "__module__": cls.__module__})
+
+
+def display_name(spec: str) -> str:
+    """Return the name of a metric for a page or a plot, with its parameters.
+
+    >>> display_name("sari"), display_name("chrf(word_order=2)"), display_name("sle.output"), display_name("my-metric")
+    ('SARI', 'chrF (word_order=2)', 'SLE: output', 'my-metric')
+    """
+    match = _SPEC.fullmatch(spec)
+    if match is None:
+        return spec
+    name, arguments, headline = match[1], match[2], match[3]
+    if headline is None and name not in METRICS and "." in name and name.partition(".")[0] in METRICS:
+        name, _, headline = name.partition(".")
+    title = _DISPLAY_NAMES.get(name, name)
+    return title + (f" ({arguments})" if arguments else "") + (f": {headline}" if headline else "")
 
 
 def sentence_encoder() -> Callable[[Sequence[str]], Sequence[Floats]]:

@@ -17,6 +17,7 @@ Record = dict[str, Any]
 # claim: what the statistics allow one to say; warning: a possible fault, with a code; about: how the result was made.
 Kind = Literal["claim", "warning", "about"]
 Severity = Literal["error", "warning", "note"]
+MOST_IDS = 20  # of a warning in JSON
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Note:
             "severity": self.severity if self.kind == "warning" else "note",
             "where": self.where or None,
             "message": self.message,
-            "items": list(self.ids),
+            "items": list(self.ids[:MOST_IDS]),
         }
 
 
@@ -91,15 +92,11 @@ class Result(Protocol):
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the records as a pandas DataFrame."""
-        with require_package("to_pandas", package="pandas", extra="pandas"):
-            import pandas
-        return pandas.DataFrame.from_records(self.records())
+        return pandas_frame(self.records())
 
     def to_polars(self) -> polars.DataFrame:
         """Return the records as a polars DataFrame."""
-        with require_package("to_polars", package="polars", extra="polars"):
-            import polars
-        return polars.DataFrame(self.records(), infer_schema_length=None)
+        return polars_frame(self.records())
 
     def __repr__(self) -> str:
         from plainly.core.tables import plain
@@ -111,6 +108,20 @@ class Result(Protocol):
         from plainly.core.tables import html, paragraphs
 
         return "".join([*map(html, self.tables()), paragraphs([note.message for note in self.notes()])])
+
+
+def pandas_frame(rows: list[Record] | dict[str, list[Any]]) -> pandas.DataFrame:
+    """Return records, or columns, as a pandas DataFrame."""
+    with require_package("to_pandas", package="pandas", extra="pandas"):
+        import pandas
+    return pandas.DataFrame(rows)
+
+
+def polars_frame(rows: list[Record] | dict[str, list[Any]]) -> polars.DataFrame:
+    """Return records, or columns, as a polars DataFrame."""
+    with require_package("to_polars", package="polars", extra="polars"):
+        import polars
+    return polars.DataFrame(rows, infer_schema_length=None, strict=False)
 
 
 @dataclass(frozen=True, repr=False)

@@ -62,10 +62,13 @@ def read_settings(path: str | Path, kind: type[T]) -> T:
     return convert_settings(read_toml(path), kind, where=str(path))
 
 
-def convert_settings(values: object, kind: type[T], *, where: str) -> T:
-    """Convert parsed TOML or JSON to ``kind``; ``where`` begins the sentence of an error."""
+def convert_settings(values: object, kind: type[T], *, where: str, strict: bool = True) -> T:
+    """Convert parsed TOML, JSON or YAML to ``kind``; ``where`` begins the sentence of an error.
+
+    Unless ``strict``, numbers and true or false may be text, as in YAML whose scalars were not interpreted.
+    """
     try:
-        return msgspec.convert(values, kind, builtin_types=_DATES)
+        return msgspec.convert(values, kind, builtin_types=_DATES, strict=strict)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `")
     steps = [name or int(number) for name, number in _STEP.findall(path)]

@@ -54,6 +54,11 @@ def fit_columns(grid: Table, width: int) -> list[Table]:
     ]
 
 
+def without_minor(grid: Table) -> Table:
+    """Return a table without its minor columns."""
+    return _of_columns(grid, [at for at in range(len(grid.header)) if at not in grid.minor], grid.notes, first=True)
+
+
 def _wide(grid: Table, columns: Sequence[int]) -> int:
     """Return the width of the columns in a terminal, with the space between them."""
     widths = (max(display_width(row[column]) for row in (grid.header, *grid.rows)) for column in columns)

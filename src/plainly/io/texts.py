@@ -5,16 +5,15 @@ data frame (pandas, polars), an Arrow table, a Hugging Face data set, a list of 
 may be wide (one column per system) or long (a column ``system``). The command line reads files with ``read_inputs``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from plainly.core.errors import BadInput, check_choice
-from plainly.core.evalset import ABSENT, Absent, EvalSet, find_present, is_missing
+from plainly.core.evalset import ABSENT, Absent, EvalItem, EvalSet, Index, find_present, is_missing
 from plainly.core.formatting import count_noun, listed
 from plainly.core.result import Note
 from plainly.io.columns import (
@@ -44,7 +43,10 @@ _DETECTION_SAMPLE = 500  # texts from which a language is detected
 
 @dataclass(frozen=True)
 class Texts:
-    """An evaluation set and the outputs of systems for it; an item that a system does not have is ``ABSENT`` there."""
+    """An evaluation set and the outputs of systems for it; an item that a system does not have is ``ABSENT`` there.
+
+    ``texts[:10]``, ``texts[mask]``, ``texts[positions]`` and ``texts.filter(…)`` are the texts of some items.
+    """
 
     evalset: EvalSet
     outputs: Outputs
@@ -62,6 +64,20 @@ class Texts:
                     f"{f'System {system!r}' if system else 'The system'} has no output for any of the "
                     f"{count_noun(len(lines), 'item')}. Leave it out, or check its ids."
                 )
+
+    def __len__(self) -> int:
+        return len(self.evalset)
+
+    def __getitem__(self, index: Index) -> "Texts":
+        evalset = self.evalset[index]
+        positions = np.arange(len(self.evalset))[index].tolist()
+        outputs = {system: tuple(lines[at] for at in positions) for system, lines in self.outputs.items()}
+        return replace(self, evalset=evalset, outputs=outputs)
+
+    def filter(self, predicate: Callable[[EvalItem], Any]) -> "Texts":
+        """Return the items for which a function is true: ``texts.filter(lambda item: item.group == "health")``."""
+        items = self.evalset.items(self.outputs)
+        return self[np.array([bool(predicate(item)) for item in items], dtype=bool)]
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -90,8 +106,7 @@ class Texts:
         mask = np.logical_and.reduce([self.present(system) for system in names])
         if mask.all() and names == self.systems:
             return self
-        outputs = {system: tuple(compress(self.outputs[system], mask)) for system in names}
-        return replace(self, evalset=self.evalset[mask], outputs=outputs)
+        return replace(self, outputs={system: self.outputs[system] for system in names})[mask]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ Metrics of plainly have an entry in evidence.toml. Others state their languages 
 separated by spaces, ``any``, or ``model`` where they depend on the model.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
@@ -124,7 +125,13 @@ def check_kind(kind: str | None) -> None:
 
 
 def find_agreement(metric: Metric | type[Any], kind: str | None = None) -> tuple[Agreement, ...]:
-    """Return how far a metric agrees with people on outputs of one kind, or of all; for shipped models only."""
+    """Return how far a metric agrees with people on outputs of one kind, or of all.
+
+    That is known for shipped models, and for metrics that carry it themselves, such as calibrated judges.
+    """
+    if isinstance(metric, Metric) and (own := metric.measured_agreement()):
+        about = {"kind": "rated systems", "unit": "outputs", "low": math.nan, "high": math.nan}
+        return tuple(Agreement(**{**about, **row}) for row in own)
     rows = evidence(metric).agreement
     if isinstance(metric, Metric) and not uses_shipped_model(metric):
         return ()

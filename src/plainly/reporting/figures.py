@@ -4,15 +4,16 @@ Each form is drawn once; the drawing goes to the page and to files.
 """
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import compress, repeat
+from itertools import accumulate, compress, repeat
 from typing import ClassVar
 
 from plainly.core.formatting import abridge, number
 from plainly.reporting import svg
-from plainly.reporting.geometry import PlacedNames, Scale, fit_scale, place_names, text_width
+from plainly.reporting.geometry import PlacedName, Scale, fit_scale, place_names, text_width
 from plainly.reporting.svg import WIDTH, Drawing, Figure, hue, percent, series_shape
 
 SIDES = {"higher": "higher is better", "lower": "lower is better", "neither": "no better side"}
@@ -22,12 +23,18 @@ _LONG = 140  # pixels: longer names stand above their marks, so that they fit on
 _LONGEST = 40  # letters of a name
 _EDGE = 8  # pixels on the right of a field
 _DENSE = 8  # a line with at least this many points has small marks
+_ROW = 17  # pixels of a line of text
 _TALL = 18  # with more rows the axis is repeated at the top
 # The narrowest fields of a scatter plot, and their height, on a phone, a tablet and a desk: as figure.css has them.
 _FIELDS = ((240, 300), (540, 380), (1000, 460))
 # Widths of a scatter plot in a file, and the heights of its field: the first that fits.
 _FILES = ((WIDTH, 300), (680, 400))
-_KINDS = {"best": "circle", "tied": "diamond", "plain": "circle", "not": "circle", "other": "right", "fooled": "right"}
+# A circle for the best, a diamond for what cannot be told from it, a ring for what is worse.
+_KINDS = {
+    "best": "circle", "tied": "diamond", "other": "ring", "copied": "cross",
+    "plain": "circle", "not": "ring", "fooled": "up",
+}  # fmt: skip
+_LINE, _MOST_LINES = 44, 3  # letters of a line of a long name that stands above its marks, and lines
 
 
 def slug(text: str, keep: str = "") -> str:
@@ -79,6 +86,17 @@ class Strip:
     link: str = ""  # or the page that it leads to
     previous: float = math.nan  # the published value, in a plot of published and sound numbers
     label: str = ""  # the value as text, where it is not a number with two decimals
+    code: str = ""  # a short name in small print after a name in words
+
+    @property
+    def lines(self) -> list[str]:
+        """The name: one line, or several if it consists of words."""
+        if not self.code:
+            return [abridge(self.name, _LONGEST)]
+        lines = textwrap.wrap(self.name, _LINE)
+        if len(lines[-1]) + len(self.code) > _LINE:  # the code follows in the last line
+            lines = textwrap.wrap(self.name, _LINE - len(self.code))
+        return lines[:_MOST_LINES]
 
     @property
     def text(self) -> str:
@@ -112,25 +130,27 @@ class Strips:
 
     def draw(self, width: float = 0) -> Drawing:
         """Draw a line for each row: its name, its marks and its number. Long names stand above their marks."""
-        names = [abridge(row.name, _LONGEST) for row in self.rows]
-        widest = max(map(text_width, names), default=0.0)
-        above = widest > _LONG
+        widest = max((text_width(line) for row in self.rows for line in row.lines), default=0.0)
+        above = widest > _LONG or any(row.code for row in self.rows)
         left = 4.0 if above else widest + 10
         right = max((text_width(row.text) for row in self.rows), default=0.0) + 10
-        step = 40 if above else 26
-        height = step * len(self.rows)
+        steps = [24 + _ROW * len(row.lines) if above else 26 for row in self.rows]
+        tops = [0, *accumulate(steps)]
+        height = tops[-1]
         tall = len(self.rows) > _TALL
         room = width and width - left - right
         parts = [*self._draw_background(height), *_draw_x_ticks(self.scale, height, 17, room)]
         if tall:
             parts += _draw_x_ticks(self.scale, 0, -7, room)
-        for index, (row, name) in enumerate(zip(self.rows, names, strict=True)):
-            top = index * step
-            middle = top + (28 if above else step / 2)
+        for index, (row, top, step) in enumerate(zip(self.rows, tops, steps, strict=False)):
+            middle = top + (step - 12 if above else step / 2)
             wide = f"width:calc(100% + {left + right:.0f}px)"
             content = svg.element("rect", x=-left, y=top, width="100%", height=step, class_="hit", style=wide)
-            content += svg.text(name, -left if above else -12.0, top + 15 if above else middle + 4.5, "who",
-                                 text_anchor=None if above else "end")  # fmt: skip
+            for place, line in enumerate(row.lines):
+                y = top + 15 + _ROW * place if above else middle + 4.5
+                last = row.code if place == len(row.lines) - 1 else ""
+                content += svg.text(line, -left if above else -12.0, y, "who", small=last,
+                                    text_anchor=None if above else "end")  # fmt: skip
             content += self._draw_marks(row, middle)
             content += " " + svg.text(row.text, "100%", middle + 4.5, "num", dx=right - 2, text_anchor="end")
             kind = f"strip {row.kind if row.system is None else hue(row.system)}{' end' * (index + 1 in self.ends)}"
@@ -183,6 +203,7 @@ class Series:
     shape: str = ""  # overrides the shape of its index
     has_line: bool = True
     band: Points = ()  # low and high at each point
+    code: str = ""  # a short name in small print after a name in words
 
 
 @dataclass(frozen=True)
@@ -228,17 +249,20 @@ class Plane:
     def cut(self) -> str:
         return _describe_cut([each.name for each in self.series if each.name in (*self.x.beyond, *self.y.beyond)])
 
-    def place_names(self, width: float, height: float) -> PlacedNames:
-        """Place the names in a field of this width or wider."""
-        names = [abridge(each.name, _LONGEST) for each in self.series]
-        points = [point for each in self.series for point in self.at(each.points)]
+    def place_names(self, width: float, height: float) -> list[PlacedName]:
+        """Place the names in a field of this width or wider; those of circles first."""
+        ordered = sorted(self.series, key=lambda each: each.shape != "circle")
+        names = [abridge(each.name, _LONGEST if width > _FIELDS[0][0] else _LONGEST // 2) for each in ordered]
+        points = [point for each in ordered for point in self.at(each.points)]
         return place_names(names, points, self.at(self.line), width=width, height=height)
 
     @property
     def file_width(self) -> float:
-        """The narrowest width of a file in which all names find a index."""
+        """The narrowest width of a file in which all names find a place."""
         fits = (
-            wide for wide, high in _FILES if not self.has_names or not self.place_names(wide - 60, high).are_numbers
+            wide
+            for wide, high in _FILES
+            if not self.has_names or len(self.place_names(wide - 60, high)) == len(self.series)
         )
         return next(fits, _FILES[-1][0])
 
@@ -255,10 +279,11 @@ class Plane:
         height = next((high for wide, high in _FILES if wide >= width), _FILES[-1][1])
         fields = [self.place_names(*field) for field in (((room, height),) if width else _FIELDS)]
         parts += [_draw_names(names, number) for number, names in enumerate(fields, start=1)]
-        kinds = [f"width-{number}" for number, names in enumerate(fields, start=1) if names.are_numbers]
-        key = tuple(each.name for each in self.series) if kinds else ()
-        body, kind = "".join(parts), " ".join(kinds)
-        return Drawing(body, height, left, _EDGE, top=26, kind="scatter", key=key, key_kind=kind)
+        nameless = tuple(
+            tuple(each.name for each in self.series if self.at(each.points)[0] not in {name.point for name in names})
+            for names in fields
+        )
+        return Drawing("".join(parts), height, left, _EDGE, top=26, kind="scatter", nameless=nameless)
 
     def _draw_axes(self, left: float) -> Iterator[str]:
         for value, _ in self.x.ticks:
@@ -296,7 +321,11 @@ class Plane:
 
     def _draw_legend(self, legend: Sequence[Series], room: float) -> tuple[str, float]:
         """Draw names with their marks in as many columns as fit; return the drawing and its height."""
-        fit = max(1, int(room // (max(text_width(each.name) for each in legend) + 28)))
+        names = [
+            textwrap.shorten(each.name, 34, placeholder=" …") if each.code else abridge(each.name) for each in legend
+        ]
+        step = 33 if any(each.code for each in legend) else 20  # codes stand below the names
+        fit = max(1, int(room // (max(map(text_width, names)) + 28)))
         rows = math.ceil(len(legend) / fit)
         columns = math.ceil(len(legend) / rows)
         elements = []
@@ -304,17 +333,18 @@ class Plane:
             assert each.index is not None
             x = percent(100 * (index % columns) / columns)
             mark = svg.element("g", svg.mark(series_shape(each.index), x, "100%"), transform="translate(7,-4.5)")
-            content = mark + svg.text(abridge(each.name), x, "100%", "name", dx=20)
-            kind, down = f"entry {hue(each.index)}", 60 + 20 * (index // columns)
+            content = mark + svg.text(names[index], x, "100%", "name", dx=20)
+            content += " " + svg.text(each.code, x, "100%", "code", dx=20, dy=13) if each.code else ""
+            kind, down = f"entry {hue(each.index)}", 60 + step * (index // columns)
             entry = _group(content, kind, each.name, ", ".join(each.tips), self.opens, each.index, first=index == 0)
             elements.append(svg.element("g", entry, transform=f"translate(0,{down})"))
-        return "".join(elements), 8 + 20 * rows
+        return "".join(elements), 8 + step * rows
 
 
-def _draw_names(names: PlacedNames, width: int) -> str:
+def _draw_names(names: Sequence[PlacedName], width: int) -> str:
     """Draw names beside their points, with lines to those that stand far off."""
     elements = []
-    for name in names.names:
+    for name in names:
         content = "" if name.leader is None else svg.line(0, 0, *name.leader, "leader")
         anchor = {1: "start", -1: "end", 0: "middle"}[name.side]
         content += svg.text(name.text, name.away, name.down + 4.5, "name", text_anchor=anchor)
@@ -330,33 +360,32 @@ def group_axis(names: Sequence[str]) -> Scale:
 
 @dataclass(frozen=True)
 class Heat:
-    """Percentages in a table, darker where they are higher; each column has a name and its meaning."""
+    """Percentages in a table, darker where they are higher; each row has a name in words and a short code."""
 
     form: ClassVar[str] = "heat"
     cut: ClassVar[str] = ""
-    columns: Sequence[tuple[str, str]]
-    rows: Sequence[tuple[str, Sequence[float]]]
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, str, Sequence[float]]]
 
     def draw(self, width: float = 0) -> Drawing:
         """Draw a table of cells; column names are vertical."""
-        names = [abridge(name, _LONGEST // 2) for name, _ in self.rows]
-        left = max(map(text_width, names)) + 10
-        top = max(text_width(name) for name, _ in self.columns) + 16
-        step, wide = 26, 100 / len(self.columns)
+        names = [abridge(name, _LONGEST // 2) for name in self.columns]
+        left = max(text_width(name) + 0.85 * text_width(code) for name, code, _ in self.rows) + 22
+        top = max(map(text_width, names)) + 12
+        step, wide = 24, 100 / len(self.columns)
         heads = ""
-        for index, (name, meaning) in enumerate(self.columns):
-            title = svg.tip(name, meaning)
+        for index, name in enumerate(names):
             head = svg.text(name, 4, 4, "name", transform="rotate(-90)", role="columnheader")
-            heads += svg.element("svg", title + head, x=percent((index + 0.5) * wide), y=-8, overflow="visible")
+            heads += svg.element("svg", head, x=percent((index + 0.5) * wide), y=-8, overflow="visible")
         elements = svg.element("g", heads, role="row")
-        for index, (name, (_, shares)) in enumerate(zip(names, self.rows, strict=True)):
+        for index, (name, code, shares) in enumerate(self.rows):
             y = index * step
-            cells = svg.text(name, -8, y + 17.5, "who", text_anchor="end", role="rowheader")
+            cells = svg.text(name, 8 - left, y + 16.5, "who", small=code, role="rowheader")
             for column, share in enumerate(shares):
                 left_edge, middle = percent(column * wide), percent((column + 0.5) * wide)
                 cells += svg.element("rect", x=left_edge, y=y + 1, width=percent(wide * 0.97), height=step - 2, rx=3,
                                  class_="cell", opacity=share / 200)  # fmt: skip
-                cells += svg.text(f"{share:.0f}", middle, y + 17.5, "num", text_anchor="middle", role="cell")
+                cells += svg.text(f"{share:.0f}", middle, y + 16.5, "num", text_anchor="middle", role="cell")
             elements += svg.element("g", cells, role="row")
         least = 30 * len(self.columns)
         return Drawing(elements, step * len(self.rows), left, 4, top, 8, role="table", least=least)

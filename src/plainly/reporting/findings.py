@@ -3,6 +3,7 @@ score (such as what cheap tricks on outputs would gain), and operations and sent
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,12 +13,17 @@ import numpy as np
 
 from plainly.auditing import audit
 from plainly.auditing.verdicts import Effect
-from plainly.core.evalset import EvalSet
+from plainly.core.evalset import ABSENT, EvalSet, find_present
 from plainly.core.files import read_shipped
-from plainly.core.formatting import count_noun, listed, number, percent, short
+from plainly.core.formatting import listed, number, short
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
+from plainly.core.registry import display_name
+from plainly.core.result import Note
 from plainly.core.sampling import Sampling
+from plainly.factcheck.facts import FactChecks, facts
+from plainly.io.faults.corpus_faults import UNNAMED
+from plainly.io.faults.output_faults import SEEN
 from plainly.people.results import HumanResults
 from plainly.scoring.evaluate import evaluate
 from plainly.scoring.scores import Evaluation, ScoreTable
@@ -196,47 +202,100 @@ def alarms(metrics: Mapping[str, Metric], habits: Sequence[Habit]) -> tuple[Alar
         systems = [system for system, value in habit.systems.items() if rule.applies(value, habit.people)]
         if systems:
             names = listed([f"{short(system)} ({habit.format(habit.systems[system])})" for system in systems])
-            message = rule.message.format(spec=spec, people=habit.format(habit.people))
+            message = rule.message.format(spec=display_name(spec), people=habit.format(habit.people))
             results.append(Alarm(spec, tuple(systems), f"{names} {rule.verbs[len(systems) > 1]} {message}"))
     return tuple(results)
 
 
-# With at least this share of outputs that equal a reference, a system has probably copied the references.
-_EQUAL = 0.1
-_FEWEST_EQUAL = 5
+@dataclass(frozen=True)
+class Doubt:
+    """Something that may be wrong with outputs: a key, what it is, what follows, and by system the items' positions."""
+
+    key: str
+    title: str
+    items: Mapping[str, tuple[int, ...]]
+    meaning: str = ""
+    example: str = ""  # words of one output
 
 
-def from_references(evaluation: ScoreTable) -> tuple[Alarm, ...]:
-    """Find systems whose outputs equal a reference of the same item too often."""
-    evalset, shares = evaluation.evalset, {}
-    if not evalset.references:
-        return ()
-    sources = [source.split() for source in evalset.sources]
-    references = [[text.split() for text in row] for row in evalset.references]
-    for system, texts in (evaluation.outputs or {}).items():
-        items = zip(map(str.split, texts), sources, references, strict=True)
-        # An unchanged source does not count, because people leave some as they are, too.
-        same = sum(words != source and words in row for words, source, row in items)
-        if same >= max(_FEWEST_EQUAL, _EQUAL * len(evalset)):
-            shares[system] = same / len(evalset)
-    if not shares:
-        return ()
-    names = listed([f"{short(system)} ({percent(share)})" for system, share in shares.items()])
-    specs = [spec for spec, metric in evaluation.metrics.items() if "references" in metric.needs]
-    message = f"is not comparable for {names}: these outputs copy a reference word for word."
-    return tuple(Alarm(spec, tuple(shares), message) for spec in specs[:1])
+# Doubts that the page states before any score: what is counted, by which codes of warnings, and what follows.
+_GRAVE = {
+    "missing": ("missing", (), "Scores and plots are about the {shared} items that every system has."),
+    "reference": (
+        "copied from a reference, word for word",
+        ("output-is-reference",),
+        "Scores against references say nothing about {names}.",
+    ),
+    "wrapped": (
+        "wrapped in chat phrases or markup",
+        ("reasoning", "preamble", "sign-off", "markdown", "wrapper", "prompt-leak", "several-answers"),
+        "The extra words are scored as if they were part of the text. plainly doctor --fix DIR removes most of them.",
+    ),
+    "refused": ("refusals or questions instead of a text", ("refusal",), "Metrics of simplicity reward short answers."),
+    "empty": ("empty", ("empty-outputs",), "Some metrics leave empty outputs out, others give them the worst score."),
+}
 
 
-def find_undefined(evaluation: ScoreTable) -> tuple[Alarm, ...]:
-    """Find systems for which a metric is undefined on some items."""
-    alarms = []
-    for spec in evaluation.measurable:
-        counts = {name: scores.undefined for name, scores in evaluation.of_metric(spec).items() if scores.undefined}
-        if counts:
-            names = listed([f"{short(system)} ({count_noun(missing, 'item')})" for system, missing in counts.items()])
-            message = f"is undefined on items of {names}. These items are left out, which changes the score."
-            alarms.append(Alarm(spec, tuple(counts), message))
-    return tuple(alarms)
+def find_doubts(evaluation: ScoreTable, warnings: Sequence[Note], shared: int) -> tuple[Doubt, ...]:
+    """Return the grave doubts about the outputs, from the texts and from warnings about them."""
+    by_code: dict[str, list[Note]] = {}
+    for note in warnings:
+        by_code.setdefault(note.code, []).append(note)
+    doubts = []
+    for key, (title, codes, meaning) in _GRAVE.items():
+        items = _items_of(evaluation, [note for code in codes for note in by_code.get(code, ())])
+        if key == "missing" and evaluation.outputs:
+            absent = {system: np.flatnonzero(~find_present(texts)) for system, texts in evaluation.outputs.items()}
+            items = {system: tuple(places.tolist()) for system, places in absent.items() if len(places)}
+        if items:
+            names = listed([short(system) for system in items])
+            doubts.append(Doubt(key, title, items, meaning.format(shared=shared, names=names)))
+    return tuple(doubts)
+
+
+def find_remarks(evaluation: ScoreTable, warnings: Sequence[Note]) -> tuple[tuple[Doubt, ...], tuple[Note, ...]]:
+    """Return less grave faults of outputs, each code once with its items by system, and the warnings that are left."""
+    grave = {"missing-outputs", *(code for _, codes, _ in _GRAVE.values() for code in codes)}
+    rest = [note for note in warnings if note.code not in grave]
+    doubts, left = [], []
+    for code in dict.fromkeys(note.code for note in rest):
+        notes = [note for note in rest if note.code == code]
+        items = _items_of(evaluation, notes)
+        if not items:
+            left += notes
+            continue
+        first = notes[0]
+        quote = re.search("“(.*)”", first.message) if code in SEEN else None
+        title = SEEN.get(code) or first.message.removeprefix(f"{first.where}: ").rstrip(".")
+        doubts.append(Doubt(code, title, items, example=quote[1] if quote else ""))
+    return tuple(doubts), tuple(left)
+
+
+def _items_of(evaluation: ScoreTable, notes: Iterable[Note]) -> dict[str, tuple[int, ...]]:
+    """Return the positions of the items that notes name, by system."""
+    places = {identifier: place for place, identifier in enumerate(evaluation.evalset.ids)}
+    systems = {system or UNNAMED: system for system in evaluation}
+    by_system: dict[str, set[int]] = {}
+    for note in notes:
+        if note.where in systems:
+            by_system.setdefault(systems[note.where], set()).update(places[each] for each in note.ids if each in places)
+    return {system: tuple(sorted(by_system[system])) for system in evaluation if by_system.get(system)}
+
+
+# Facts are checked in at most this many outputs, of items spread over the set: a report must not take minutes.
+MOST_CHECKED = 1000
+
+
+def check_facts(evalset: EvalSet, outputs: Mapping[str, Sequence[str]], progress: Progress = no_progress) -> FactChecks:
+    """Check the facts of the items that every system has, or of as many as there is time for."""
+    shared = np.flatnonzero(np.logical_and.reduce([find_present(texts) for texts in outputs.values()]))
+    count = min(len(shared), max(1, MOST_CHECKED // len(outputs)))
+    sample = set(shared[np.unique(np.linspace(0, len(shared) - 1, count).astype(int))].tolist())
+    texts = {
+        system: [text if place in sample else ABSENT for place, text in enumerate(lines)]
+        for system, lines in outputs.items()
+    }
+    return facts(evalset=evalset, outputs=texts, incomplete="skip", model=None, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -419,9 +478,10 @@ class Disagreement:
 
     @property
     def text(self) -> str:
+        better, other = short(self.better), short(self.other)
         return (
-            f"{self.metric} puts {short(self.other)} above {short(self.better)}, but people find {short(self.better)} "
-            f"better ({self.dimension}, by {self.difference:.2f} points)."
+            f"{display_name(self.metric)} puts {other} above {better}, but people find {better} better "
+            f"({self.dimension}, by {self.difference:.2f} points)."
         )
 
 

@@ -18,8 +18,7 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 HEIGHT = 17.0  # of a line of text, in pixels
 _AROUND = ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (-1, -1), (1, 1), (-1, 1))
-_DISTANCES = (9, 16, 23, 30, 46, 62, 78, 110, 142)  # pixels from a point
-_FARTHEST = 70  # for a name; a number may stand farther off
+_DISTANCES = (9, 16, 23, 30, 46, 62, 78, 110)  # pixels from a point
 _LEADER = 16  # from this distance on a line leads to the name
 _POINT = 8.0  # half the size of a point
 # Widths of letters in a wide typeface, in pixels, so that other typefaces fit as well.
@@ -107,14 +106,6 @@ class PlacedName:
 
 
 @dataclass(frozen=True)
-class PlacedNames:
-    """All names of a field of a width or wider; where they do not fit, numbers that refer to a list of names."""
-
-    names: tuple[PlacedName, ...]
-    are_numbers: bool
-
-
-@dataclass(frozen=True)
 class _Box:
     """A box that is occupied, as distances from its point."""
 
@@ -135,19 +126,11 @@ class _Box:
 
 def place_names(
     names: Sequence[str], points: Sequence[Percent], line: Sequence[Percent], *, width: float, height: float
-) -> PlacedNames:
-    """Place names, or numbers, beside points so that none covers a point, the line or another name."""
-    labels = _find_places(names, points, line, width, height, _FARTHEST)
-    if len(labels) == len(names):
-        return PlacedNames(tuple(labels), are_numbers=False)
-    numbers = [str(number) for number in range(1, len(names) + 1)]
-    return PlacedNames(tuple(_find_places(numbers, points, line, width, height, max(_DISTANCES))), are_numbers=True)
-
-
-def _find_places(
-    names: Sequence[str], points: Sequence[Percent], line: Sequence[Percent], width: float, height: float, most: float
 ) -> list[PlacedName]:
-    """Place each name at the first free position; leave out names that have none."""
+    """Place names beside points so that none covers a point, the line or another name.
+
+    Names that do not fit are left out; earlier names find a place more easily than later ones.
+    """
     centres = [(width * x / 100, height * y / 100) for x, y in points]
     boxes = [_Box(x, -_POINT, _POINT, y - _POINT, y + _POINT) for x, y in centres]
     boxes += [
@@ -157,7 +140,7 @@ def _find_places(
     for name, point, (x, y) in zip(names, points, centres, strict=True):
         for box, side, distance in _boxes_around(x, y, text_width(name)):
             inside = x + box.left >= 0 and x + box.right <= width and box.top >= 0 and box.bottom <= height
-            if distance <= most and inside and not any(box.meets(other) for other in boxes):
+            if inside and not any(box.meets(other) for other in boxes):
                 boxes.append(box)
                 near = (min(max(0.0, box.left), box.right), min(max(0.0, box.top - y), box.bottom - y))
                 leader = near if distance > _LEADER else None

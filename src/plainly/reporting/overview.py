@@ -16,13 +16,15 @@ import numpy.typing as npt
 
 from plainly.core.errors import BadInput, PlainlyError
 from plainly.core.evalset import Absent, EvalSet
-from plainly.core.formatting import count_noun, interval, listed, short
+from plainly.core.formatting import count_noun, interval, listed, number, short
 from plainly.core.metric import Metric
 from plainly.core.progress import Progress, no_progress
+from plainly.core.registry import display_name
 from plainly.core.result import Note
 from plainly.core.sampling import Sampling
-from plainly.factcheck.facts import FactChecks, facts
+from plainly.factcheck.facts import FactChecks
 from plainly.people.correlations import MetricCorrelation, correlate_metrics, score_units, with_texts
+from plainly.people.operation_results import OperationResults
 from plainly.people.preferences import Preferences
 from plainly.people.ratings import Judgements
 from plainly.people.results import HumanResults, results
@@ -31,12 +33,14 @@ from plainly.scoring import subsets
 from plainly.scoring.compare import compare
 from plainly.scoring.comparisons import DECIDING, Comparisons
 from plainly.scoring.evaluate import on_shared_items
-from plainly.scoring.sanity import against_itself
+from plainly.scoring.sanity import find_incomparable
 from plainly.scoring.score import advise
 from plainly.scoring.scores import ScoreTable
 from plainly.stats.resample import Estimate
 
 T = TypeVar("T")
+NO_OUTPUT = "for which a system has no output."
+MOST_SENTENCES = 6  # of a summary: one is the title of the picture, and at most five stand beside it
 Bools = npt.NDArray[np.bool_]
 
 
@@ -52,9 +56,13 @@ class Sentence:
 class Overview:
     """Scores and the analyses beside them. A part is empty or None if it was impossible or not requested."""
 
-    evaluation: ScoreTable
+    evaluation: ScoreTable  # on the items that all systems have
     comparisons: Comparisons | None = None
-    cautions: tuple[Note, ...] = ()  # what may be wrong with the texts
+    whole: ScoreTable | None = None  # with the items that some systems lack, where there are any
+    cautions: tuple[Note, ...] = ()  # every warning
+    doubts: tuple[findings.Doubt, ...] = ()  # about outputs, to be stated before any score
+    remarks: tuple[findings.Doubt, ...] = ()  # less grave ones
+    notices: tuple[Note, ...] = ()  # the warnings that neither of these covers
     spreads: Mapping[str, Mapping[str, findings.Five]] = field(default_factory=dict)
     lengths: findings.LengthScores | None = None
     habits: tuple[findings.Habit, ...] = ()
@@ -70,6 +78,7 @@ class Overview:
     human: HumanResults | None = None  # the result of the ratings
     disagreements: tuple[findings.Disagreement, ...] = ()  # between metrics and people
     preferences: Preferences | None = None  # what people preferred, where they ranked
+    annotations: OperationResults | None = None  # which operations they marked, where they annotated
     left_out: tuple[str, ...] = ()  # parts that are impossible and items that systems lack, each with the reason
 
     @property
@@ -88,12 +97,26 @@ class Overview:
     def specs(self) -> tuple[str, ...]:
         return self.evaluation.specs
 
+    @property
+    def all_items(self) -> ScoreTable:
+        """The scores on every item, also on those that some systems lack."""
+        return self.evaluation if self.whole is None else self.whole
+
     @cached_property
     def summary(self) -> list[Sentence]:
-        """The findings in sentences, the most important first."""
-        parts = (_people, _scores, _disagreement, _tradeoff, _habits, _alarms)
-        sentences = (sentence for part in parts for sentence in part(self))
+        """What to know first, in a few sentences."""
+        parts = (_people, _scores, _agreement, _tradeoff, _facts, _alarms)
+        sentences = [sentence for part in parts for sentence in part(self)][:MOST_SENTENCES]
         return [Sentence(sentence.text.replace(" %", "\u00a0%"), sentence.section) for sentence in sentences]
+
+    def incomparable(self, spec: str) -> tuple[str, ...]:
+        """Return the systems that copy references, by a metric that compares with references."""
+        return find_incomparable(self.all_items, spec)
+
+    def ranking(self, spec: str) -> list[str]:
+        """Return the systems that can be compared, the best first; undefined scores last."""
+        excluded = self.incomparable(spec)
+        return [system for system in self.evaluation.ranking(spec) if system not in excluded]
 
     def metric(self, spec: str) -> Metric:
         return self.evaluation.metrics[spec]
@@ -115,11 +138,17 @@ class Overview:
         pairs = [(system, spec) for system in self.systems for spec in self.specs]
         return [estimate for pair in pairs if (estimate := self.estimate(*pair)) is not None]
 
+    def order(self, spec: str) -> list[str]:
+        """Return all systems: those that can be compared, the best first, then the others."""
+        return [*self.ranking(spec), *self.incomparable(spec)]
+
     def standing(self, spec: str, system: str) -> str:
-        """Return ``best``, ``tied`` with the best (no difference may be claimed), or an empty text."""
+        """Return ``best``, ``tied`` with the best (no difference may be claimed), ``copied``, or an empty text."""
         if self.metric(spec).better == "neither" or len(self.systems) < 2:
             return ""
-        best = self.evaluation.ranking(spec)[0]
+        if system in self.incomparable(spec):
+            return "copied"
+        best = self.ranking(spec)[0]
         value, top = self.value(system, spec), self.value(best, spec)
         if value == top:
             return "best"
@@ -146,16 +175,19 @@ def overview(
             left_out.append(f"{task}: {error.args[0] if error.args else error}")
             return None
 
-    whole, evaluation = evaluation, on_shared_items(evaluation)
+    # The warnings about the scores, even if they were made without advice.
+    whole = evaluation if evaluation.advise else replace(evaluation, advise=advise)
+    evaluation = on_shared_items(evaluation)
     if missing := len(whole.evalset) - len(evaluation.evalset):
-        left_out.append(f"{missing} of {count_noun(len(whole.evalset), 'item')}, for which a system has no output.")
+        left_out.append(f"{missing} of {count_noun(len(whole.evalset), 'item')}, {NO_OUTPUT}")
     evalset, outputs = evaluation.evalset, evaluation.outputs or {}
     several = len(evaluation) > 1
     has_texts = bool(outputs) and evalset.has_sources and len(evalset) > 0
-    # The warnings about the scores, even if they were made without advice.
-    evaluation_with_advice = evaluation if evaluation.advise else replace(evaluation, advise=advise)
+    warnings = tuple(note for note in whole.remarks if note.kind == "warning")
     parts: dict[str, Any] = {
-        "cautions": tuple(note for note in evaluation_with_advice.remarks if note.kind == "warning"),
+        "whole": whole,
+        "cautions": warnings,
+        "doubts": findings.find_doubts(whole, warnings, len(evalset)),
         "spreads": attempt("how scores spread", lambda: findings.item_spreads(evaluation)) or {},
         "lengths": attempt("scores by length", lambda: findings.length_scores(evaluation)),
     }
@@ -163,13 +195,11 @@ def overview(
         parts["comparisons"] = attempt("comparing systems", lambda: compare(evaluation, tests=(DECIDING,)))
     if has_texts:
         parts["habits"] = attempt("what systems do", lambda: findings.habits(evalset, outputs)) or ()
-        undefined_scores = attempt("looking for undefined items", lambda: findings.find_undefined(evaluation)) or ()
-        of_habits = findings.alarms(evaluation.metrics, parts["habits"])
-        parts["alarms"] = (*findings.from_references(evaluation), *of_habits, *undefined_scores)
+        parts["alarms"] = findings.alarms(evaluation.metrics, parts["habits"])
         for name, field in (("split", "split"), ("copied", "copy")):  # the items on which each system did it
             parts[name] = subsets.divide(evalset, outputs, field)[0].masks
         parts["links"] = findings.place_links(evalset, outputs, progress)
-        check = partial(facts, evalset=evalset, outputs=outputs, model=None, progress=progress)
+        check = partial(findings.check_facts, whole.evalset, whole.outputs or {}, progress)
         parts["facts"] = attempt("checking facts", check)
     if has_texts and labeller is not None:
         locate = partial(findings.place_operations, evalset, outputs, labeller=labeller, progress=progress)
@@ -185,6 +215,7 @@ def overview(
         human = attempt("the result of the ratings", conclude)
         if isinstance(human, HumanResults):
             parts |= {"human": human, "disagreements": findings.find_disagreements(whole, human)}
+    parts["remarks"], parts["notices"] = findings.find_remarks(whole, parts["cautions"])
     return Overview(evaluation, left_out=tuple(left_out), **parts)
 
 
@@ -224,15 +255,6 @@ def _correlations(evaluation: ScoreTable, judgements: Judgements, progress: Prog
     return correlations.rows
 
 
-def lead(summary: list[Sentence]) -> list[Sentence]:
-    """Select the best system by people and by metrics, whether metrics agree, and what to distrust; else others."""
-    selection: list[Sentence] = []
-    for sections in (("people",), ("scores",), ("tradeoff",), ("tricks", "warnings")):
-        selection += [sentence for sentence in summary if sentence.section in sections][:1]
-    selection += [sentence for sentence in summary if sentence not in selection][: 3 - len(selection)]
-    return [sentence for sentence in summary if sentence in selection]
-
-
 def scope(overview: Overview) -> str:
     """Describe what was evaluated, in a line."""
     counts = overview.evalset.reference_counts
@@ -258,35 +280,39 @@ def _scores(overview: Overview) -> Iterator[Sentence]:
     if len(overview.systems) == 1:
         system = overview.systems[0]
         specs = [spec for spec in overview.specs if not math.isnan(overview.value(system, spec))]
-        scores = listed([f"{spec} {_with_interval(overview, system, spec)}" for spec in specs])
-        text = f"{short(system)} scores {scores}. A single system can only be judged beside another."
-        yield Sentence(text, "scores")
+        scores = listed([f"{display_name(spec)} {_with_interval(overview, system, spec)}" for spec in specs])
+        yield Sentence(f"{short(system)} scores {scores}. A single system can only be judged beside another.", "scores")
         return
-    for spec in overview.specs:
-        if overview.metric(spec).better != "neither":
-            yield Sentence(verdict(overview, spec), "scores")
+    directed = [spec for spec in overview.specs if overview.metric(spec).better != "neither"]
+    if directed:
+        yield Sentence(verdict(overview, directed[0]), "scores")
 
 
 def verdict(overview: Overview, spec: str) -> str:
     """Return a sentence about the best system by a metric and whether the difference is significant."""
-    best = overview.evaluation.ranking(spec)[0]
+    name, ranking, copying = display_name(spec), overview.ranking(spec), list(map(short, overview.incomparable(spec)))
+    who = f"{listed(copying)}, which {'copies' if len(copying) == 1 else 'copy'} references"
+    if not ranking:
+        return f"{name} says nothing about {who}."
+    best = ranking[0]
     if math.isnan(overview.value(best, spec)):
-        return f"{spec} is undefined for these outputs."
+        return f"{name} is undefined for these outputs."
     if len(overview.systems) == 1:
-        return f"{short(best)} scores {spec} {_with_interval(overview, best, spec)}."
+        return f"{short(best)} scores {name} {_with_interval(overview, best, spec)}."
     if overview.metric(spec).better == "neither":
-        return f"{spec} has no better side."
-    text = f"By {spec}, {short(best)} scores best: {_with_interval(overview, best, spec)}."
-    if best in against_itself(overview.evaluation, spec):
-        return f"{text} But it is a reference scored against itself, which proves nothing."
-    return text + _beside_the_best(overview, spec, best)
+        return f"{name} has no better side."
+    score = _with_interval(overview, best, spec)
+    if len(ranking) == 1:
+        return f"{short(best)} scores {name} {score}; it cannot be compared with {who}."
+    without = f"without {who}, " if copying else ""
+    return f"By {name}, {without}{short(best)} scores best: {score}.{_beside_the_best(overview, spec, best)}"
 
 
 def _beside_the_best(overview: Overview, spec: str, best: str) -> str:
     """Name the systems that are not significantly different from the best, or say that it beats them all."""
     if overview.comparisons is None:
         return ""
-    others = overview.evaluation.ranking(spec)[1:]
+    others = overview.ranking(spec)[1:]
     without_score = [system for system in others if math.isnan(overview.value(system, spec))]
     beaten = [system for system in others if overview.comparisons.beats(spec, best, system)]
     ties = [system for system in others if system not in (*without_score, *beaten)]
@@ -294,7 +320,8 @@ def _beside_the_best(overview: Overview, spec: str, best: str) -> str:
     most = max(2, min(5, 90 // max(map(len, map(short, ties)), default=1)))
     text = f" {listed(list(map(short, ties)), most=most)} cannot be told from it." if ties else ""
     if not ties and beaten:
-        text = f" It beats {f'all {len(beaten)} others' if len(beaten) > 1 else short(beaten[0])}."
+        count = "both others" if len(beaten) == 2 else f"all {len(beaten)} others"
+        text = f" It beats {count if len(beaten) > 1 else short(beaten[0])}."
     return text + (f" It is undefined for {listed(list(map(short, without_score)))}." if without_score else "")
 
 
@@ -302,94 +329,147 @@ def _with_interval(overview: Overview, system: str, spec: str) -> str:
     return interval(overview.value(system, spec), *overview.bounds(system, spec), page=True)
 
 
-def _disagreement(overview: Overview) -> Iterator[Sentence]:
-    specs = [spec for spec in overview.specs if overview.metric(spec).better != "neither"]
+def _agreement(overview: Overview) -> Iterator[Sentence]:
+    """Say whether the other metrics put the same system first."""
+    specs = [spec for spec in overview.specs if overview.metric(spec).better != "neither" and overview.ranking(spec)]
     if len(specs) < 2 or len(overview.systems) < 2:
         return
     by_leader: dict[str, list[str]] = {}
     for spec in specs:
-        by_leader.setdefault(overview.evaluation.ranking(spec)[0], []).append(spec)
-    if len(by_leader) > 1:
-        leaders = listed([f"{short(system)} leads by {listed(specs)}" for system, specs in by_leader.items()])
-        text = f"The metrics do not agree on who is best: {leaders}. They measure different things."
-        yield Sentence(text, "tradeoff")
-    else:
-        yield Sentence(f"All {len(specs)} metrics put {short(next(iter(by_leader)))} first.", "scores")
+        by_leader.setdefault(overview.ranking(spec)[0], []).append(display_name(spec))
+    leader, *others = by_leader
+    agreeing = by_leader[leader][1:]
+    if not others:
+        verb = "also puts" if len(agreeing) == 1 else "also put"
+        yield Sentence(f"{_capitalise(listed(agreeing))} {verb} {short(leader)} first.", "scores")
+        return
+    leaders = [f"{listed(by_leader[name])} {'puts' if len(by_leader[name]) == 1 else 'put'} {short(name)} first"
+               for name in others]  # fmt: skip
+    also = f", {listed(agreeing)} {'agrees' if len(agreeing) == 1 else 'agree'} with {by_leader[leader][0]}"
+    text = f"{listed(leaders, most=3)}{also if agreeing else ''}: they measure different things."
+    yield Sentence(_capitalise(text), "scores")
+
+
+def _capitalise(text: str) -> str:
+    """Return a sentence that begins with the name of a metric; names such as iBLEU and chrF stay as they are."""
+    return text[:1].upper() + text[1:] if text.split()[0].rstrip(",").islower() else text
 
 
 def _tradeoff(overview: Overview) -> Iterator[Sentence]:
-    pair = axes(overview.evaluation)
+    pair = axes(overview)
     if pair is None or len(overview.systems) < 3:
         return
-    simplicity, meaning = pair
-    unbeaten = listed(list(map(short, front(overview.evaluation, simplicity, meaning))))
+    unbeaten = front(overview, pair)
     if unbeaten:
-        stand_ins = f"{simplicity} for simplicity and {meaning} for meaning"
-        yield Sentence(f"With {stand_ins}, no system is better on both than {unbeaten}.", "tradeoff")
+        names = listed(list(map(short, unbeaten)))
+        yield Sentence(f"No system is both simpler and closer in meaning than {names}, by {pair.names}.", "tradeoff")
 
 
-def _habits(overview: Overview) -> Iterator[Sentence]:
-    habits = {habit.key: habit for habit in overview.habits if habit.values}
-    shares = [
-        _share(habits[key], verb, verbs)
-        for key, verb, verbs in (("split", "split", "splits"), ("copied", "copy", "copies"))
-        if key in habits
-    ]
-    if shares:
-        yield Sentence(" ".join(shares), "habits")
-    length = habits.get("compression")
-    if length is not None and not math.isnan(length.people) and len(length.systems) > 1:
-        people = length.format(length.people)
-        yield Sentence(f"People write {people} of the source's length; systems {_from_to(length)}.", "habits")
-
-
-def _share(habit: findings.Habit, verb: str, verbs: str) -> str:
-    """Say how many sentences are split, or copied, by people and by systems."""
-    values = habit.values
-    people = "" if math.isnan(habit.people) else f"People {verb} {habit.format(habit.people)} of the sentences; "
-    if len(set(values.values())) > 1:
-        return f"{people}{'systems' if people else f'Systems {verb}'} {_from_to(habit)}."
-    system, value = next(iter(values.items()))
-    if people:
-        return f"{people}{short(system) if len(values) == 1 else 'all systems'} {habit.format(value)}."
-    who = f"{short(system)} {verbs}" if len(values) == 1 else f"All systems {verb}"
-    return f"{who} {habit.format(value)} of the sentences."
-
-
-def _from_to(habit: findings.Habit) -> str:
-    values = habit.values
-    low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
-    return f"between {habit.format(values[low])} ({short(low)}) and {habit.format(values[high])} ({short(high)})"
+def _facts(overview: Overview) -> Iterator[Sentence]:
+    """Say how often facts are kept, by the systems that keep them most and least often."""
+    if overview.facts is None:
+        return
+    faithful = {system: overview.facts.numbers(system)["faithful"] for system in overview.facts.by_system}
+    faithful = {system: value for system, value in faithful.items() if not math.isnan(value)}
+    if not faithful:
+        return
+    low, high = min(faithful, key=faithful.__getitem__), max(faithful, key=faithful.__getitem__)
+    shares = f"{short(high)} keeps the facts in {number(faithful[high], 0)} % of its outputs"
+    if faithful[low] < faithful[high]:
+        shares += f", {short(low)} in {number(faithful[low], 0)} %"
+    elif len(faithful) > 1:
+        shares = f"Every system keeps the facts in {number(faithful[high], 0)} % of its outputs"
+    yield Sentence(f"{shares}, as far as rules can tell.", "facts")
 
 
 def _alarms(overview: Overview) -> Iterator[Sentence]:
-    if overview.alarms:
-        specs = list(dict.fromkeys(alarm.metric for alarm in overview.alarms))
-        yield Sentence(f"Read {listed(specs)} with care: see the alarms.", "tricks")
-    if overview.cautions:
-        yield Sentence(f"The texts gave {count_noun(len(overview.cautions), 'warning')}.", "warnings")
+    """State the first reason to distrust a score; the others are in its section."""
+    for alarm in overview.alarms[:1]:
+        yield Sentence(alarm.message, "trust")
 
 
-# Metrics that stand for simplicity and for meaning, the best evidence first. All are stand-ins; the page says so.
-SIMPLICITY = ("cefr", "cefr-published", "sle", "sari", "fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog")
-MEANING = ("meaning", "bertscore", "nli", "bleu", "chrf", "tbleu", "levenshtein")
+@dataclass(frozen=True)
+class Axis:
+    """A number that stands for simplicity or for meaning: an output of a metric."""
+
+    spec: str
+    output: str
+    name: str
+    is_inverted: bool = False  # lower is better
+
+    def value(self, evaluation: ScoreTable, system: str) -> float:
+        return float(evaluation[system][self.spec].corpus[self.output])
 
 
-def axes(evaluation: ScoreTable) -> tuple[str, str] | None:
-    """Return the metrics for simplicity and meaning, if there are both and several systems."""
+@dataclass(frozen=True)
+class Axes:
+    """What stands for simplicity and for meaning, and why."""
+
+    simplicity: Axis
+    meaning: Axis
+    reason: str
+
+    @property
+    def names(self) -> str:
+        if self.simplicity.spec == self.meaning.spec:
+            return f"the two parts of {display_name(self.meaning.spec)}"
+        return f"{self.simplicity.name} and {self.meaning.name}"
+
+
+# Metrics with an output for simplicity and one for meaning, which were made for that; then metrics that stand in for
+# one of them, those with the best evidence first.
+_WITH_PARTS = ("quality", "judge", "jury")
+_SIMPLICITY = ("cefr", "cefr-published", "sle", "sari", "fkgl", "flesch", "ari", "coleman_liau", "smog", "gunning_fog")
+_MEANING = ("meaning", "meaningbert", "bertscore", "entailment", "bleu", "chrf", "tbleu", "levenshtein")
+_COUNT_WORDS = ("bleu", "chrf", "tbleu", "levenshtein")
+
+
+def axes(overview: Overview) -> Axes | None:
+    """Return what stands for simplicity and meaning, if there are both and several systems."""
     by_name: dict[str, str] = {}
-    for spec, metric in evaluation.metrics.items():
-        if metric.better != "neither":  # a level without a target has no better side
-            by_name.setdefault(metric.name, spec)
-    simplicity, meaning = (next((by_name[n] for n in names if n in by_name), "") for names in (SIMPLICITY, MEANING))
-    return (simplicity, meaning) if simplicity and meaning and len(evaluation) > 1 else None
+    for spec in overview.specs:
+        if overview.metric(spec).better != "neither":  # a level without a target has no better side
+            by_name.setdefault(overview.metric(spec).name, spec)
+    if len(overview.systems) < 2:
+        return None
+    simplicity = _find_axis(overview, by_name, "simplicity", _SIMPLICITY)
+    meaning = _find_axis(overview, by_name, "meaning", _MEANING)
+    if simplicity is None or meaning is None:
+        return None
+    name = overview.metric(meaning.spec).name
+    if name in _COUNT_WORDS:
+        reason = (
+            f"{meaning.name} only counts words that an output shares with the references, and rewards copies. It "
+            "stands in for meaning because no better metric was computed: add -m quality."
+        )
+    elif simplicity.spec == meaning.spec:
+        reason = f"Both are parts of {display_name(meaning.spec)}, which rates them apart."
+    else:
+        reason = f"{simplicity.name} stands in for simplicity."
+    return Axes(simplicity, meaning, reason)
 
 
-def front(evaluation: ScoreTable, simplicity: str, meaning: str) -> list[str]:
-    """Return the systems that no other beats on one of two metrics and at least equals on the other."""
-    specs = (simplicity, meaning)
-    signs = np.array([-1.0 if evaluation.metrics[spec].better == "lower" else 1.0 for spec in specs])
-    points = {system: signs * [float(scores[spec]) for spec in specs] for system, scores in evaluation.systems.items()}
+def _find_axis(overview: Overview, specs: Mapping[str, str], part: str, stand_ins: Sequence[str]) -> Axis | None:
+    for name in _WITH_PARTS:
+        if name in specs and part in overview.metric(specs[name]).outputs:
+            return Axis(specs[name], part, part)
+    for name in stand_ins:
+        if name in specs:
+            metric = overview.metric(specs[name])
+            return Axis(specs[name], metric.outputs[0], display_name(specs[name]), metric.better == "lower")
+    return None
+
+
+def front(overview: Overview, pair: Axes) -> list[str]:
+    """Return the systems that no other beats on one axis and at least equals on the other; none that copies."""
+    both = (pair.simplicity, pair.meaning)
+    excluded = {system for axis in both for system in overview.incomparable(axis.spec)}
+    signs = np.array([-1.0 if axis.is_inverted else 1.0 for axis in both])
+    points = {
+        system: signs * [axis.value(overview.evaluation, system) for axis in both]
+        for system in overview.systems
+        if system not in excluded
+    }
     return [
         system
         for system, point in points.items()

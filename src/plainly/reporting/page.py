@@ -7,15 +7,15 @@ import json
 import math
 import os
 import re
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import plainly
-from plainly.auditing.attacks import ATTACKS
 from plainly.checks.gate import OUTCOME_NAMES, Gate
 from plainly.core.errors import require_package
+from plainly.core.evalset import Absent
 from plainly.core.formatting import interval, label, listed, number, p_value, replace_surrogates, short, visible
+from plainly.core.registry import display_name
 from plainly.core.result import Table
 from plainly.factcheck.facts import FactChecks
 from plainly.factcheck.pairs import PairCheck
@@ -23,14 +23,66 @@ from plainly.factcheck.reasons import add_facts
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
 from plainly.reporting.figures import SIDES, Panel
-from plainly.reporting.findings import MOST_TRIED, PlacedGroup, PlacedOperations
-from plainly.reporting.overview import Overview, axes, lead, scope
-from plainly.reporting.svg import PAGE, read_asset
+from plainly.reporting.findings import MOST_TRIED, Doubt, PlacedGroup, PlacedOperations
+from plainly.reporting.overview import NO_OUTPUT, Overview, axes, scope
+from plainly.reporting.svg import PAGE, read_asset, read_style
+from plainly.scoring.scores import ScoreTable
 from plainly.text.sentence_alignment import OUTCOMES
 
-_TALL = 18  # systems in the picture
 _LONGEST = 40  # letters of a name in the cell of a table
-_SECTIONS: dict[str, list[str]] = tomllib.loads(read_asset("sections.toml"))
+_MOST_SYSTEMS = 8  # of a doubt; the others are folded
+# Entries of the navigation: heading, and the parts of the section, each with its heading and the text above it.
+_SECTIONS: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
+    "people": (
+        "People",
+        "What do people find?",
+        {
+            "ratings-result": (
+                "Which system do people find better?",
+                "Mean ratings. Intervals and tests are over items and raters: they are about other sentences and other "
+                "people.",
+            ),
+            "preferences": (
+                "What do people prefer?",
+                "Win rate: comparisons won, a tie counts half. Strength: the logarithm of Bradley and Terry's strength "
+                "with ties. Intervals are over items and raters.",
+            ),
+            "annotations": (
+                "Which operations do people mark?",
+                "Share of outputs in which annotators mark each operation, with intervals over items and annotators.",
+            ),
+            "ratings": ("Do the metrics agree with people?", ""),
+        },
+    ),
+    "scores": (
+        "Scores",
+        "Scores",
+        {
+            "tradeoff": ("Simpler, or closer in meaning?", ""),
+            "spread": (
+                "How do scores spread over the items?",
+                "A mean hides failures on a few items. The tick is the median, the bar covers the middle half of the "
+                "items, the line nine tenths.",
+            ),
+            "length": ("Do they depend on how long the source is?", ""),
+        },
+    ),
+    "outputs": (
+        "Outputs",
+        "What do the systems do?",
+        {
+            "habits": (
+                "How do they compare with people?",
+                "None of these has a better side. Where a system is far from people, look at its items.",
+            ),
+            "operations": ("Which operations do they use?", ""),
+            "facts": ("Are the facts still right?", ""),
+        },
+    ),
+    "trust": ("Trust", "Can the scores be trusted?", {"tricks": ("Can these metrics be fooled?", "")}),
+}
+_NOT_IN_GATE = ("missing", "reference")  # doubts that a gate does not state itself
+_LINK_NAMES = {"tradeoff": "Trade-off", "facts": "Facts"}  # of parts to which sentences lead
 
 
 def page(
@@ -50,23 +102,16 @@ def page(
     plots: dict[str, list[dict[str, Any]]] = {"scores": []}
     for plot in show_panels(panels):
         plots.setdefault(plot["section"], []).append(plot)
-    sections = list(_sections(overview, plots))
-    links = {
+    sections = {key: list(_parts(overview, key, plots)) for key in _SECTIONS}
+    navigation = {
         "summary": "Summary",
         **({"gate": "Gate"} if gate is not None else {}),
-        **{section["id"]: _SECTIONS[section["id"]][0] for section in sections if section["first"]},
-        "scores": "Scores",
-        **{section["id"]: _SECTIONS[section["id"]][0] for section in sections if not section["first"]},
+        **{key: name for key, (name, *_) in _SECTIONS.items() if sections[key] or key in ("scores", "trust")},
         "items": "Items",
         "paper": "For a paper",
-        **({"warnings": "Warnings"} if overview.cautions or overview.left_out else {}),
-        "made": "How made",
     }
     # The caption of the first plot is not repeated beside it.
     captions = [plot["caption"] for plot in plots["scores"][:1]]
-    summary = [sentence for sentence in overview.summary if sentence.text not in captions]
-    # All sentences fit beside a tall picture.
-    first = summary if len(overview.systems) > _TALL else lead(summary)
     epoch, zone = os.environ.get("SOURCE_DATE_EPOCH", ""), datetime.UTC
     when = datetime.datetime.fromtimestamp(int(epoch), zone) if epoch.isdigit() else datetime.datetime.now(zone)
     scores = next(iter(overview.evaluation.values()))
@@ -79,74 +124,106 @@ def page(
             js=safe(js),
             scripts=safe(f"'sha256-{digest}'"),
             here="",
-            navigation=[(f"#{section}", name) for section, name in links.items()],
+            navigation=[(f"#{section}", name) for section, name in navigation.items()],
             scope=scope(overview),
-            lead=first,
-            sentences=[sentence for sentence in summary if sentence not in first],
-            linked=links,
+            doubts=[
+                _describe_doubt(overview, doubt)
+                for doubt in overview.doubts
+                if gate is None or doubt.key in _NOT_IN_GATE
+            ],
+            remarks=[_describe_doubt(overview, remark) for remark in overview.remarks],
+            sentences=[sentence for sentence in overview.summary if sentence.text not in captions],
+            linked=navigation | {key: name for key, name in _LINK_NAMES.items() if key in _part_ids(sections)},
             plots=plots,
+            has_picture=bool(plots["scores"]) and (gate is None or len(overview.systems) > 1),
             matrices=matrices(overview),
             gate=gate,
             most_findings=MOST_FINDINGS,
             outcome_names=OUTCOME_NAMES,
             when=when.strftime("%Y-%m-%d %H:%M UTC"),
             command=command,
-            signatures={spec: str(scores[spec].signature) for spec in overview.specs},
+            signatures={display_name(spec): str(scores[spec].signature) for spec in overview.specs},
+            headings={key: heading for key, (_, heading, _) in _SECTIONS.items()},
             sections=sections,
             agreement=agreement,
-            evidence={spec: evidence(overview.metric(spec)) for spec in overview.specs},
-            operation_labels={} if overview.operations is None else overview.operations.labels,
+            evidence={display_name(spec): evidence(overview.metric(spec)) for spec in overview.specs},
+            alarms=overview.alarms,
             browsable=bool(overview.outputs),
             exports={title: text(overview) for title, _, text in paper.EXPORTS},
-            warnings=overview.cautions,
-            absent=overview.left_out,
+            warnings=overview.notices,
+            # The banner states which outputs are missing.
+            absent=[reason for reason in overview.left_out if not (overview.doubts and reason.endswith(NO_OUTPUT))],
             data=safe(script_json(payload(overview))) if overview.outputs else safe("null"),
             **score_table(overview),
         )
     )
 
 
-def _sections(overview: Overview, plots_by_section: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for key, (_, title, intro) in _SECTIONS.items():
-        alarms = overview.alarms if key == "tricks" else ()
-        plots = plots_by_section.get(key, [])
-        tables = [overview.facts.rates()] if key == "facts" and overview.facts is not None else []
+def _part_ids(sections: Mapping[str, Sequence[Mapping[str, Any]]]) -> set[str]:
+    return {part["id"] for parts in sections.values() for part in parts}
+
+
+def _parts(overview: Overview, section: str, plots_by_part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a section that have something to show."""
+    by_people = {
+        "ratings-result": overview.human,
+        "preferences": overview.preferences,
+        "annotations": overview.annotations,
+    }
+    for key, (title, intro) in _SECTIONS[section][2].items():
+        tables: list[Table] = []
         sentences: list[str] = []
-        if key == "preferences" and overview.preferences is not None:
-            tables = overview.preferences.tables()
-            sentences = [note.message for note in overview.preferences.notes() if note.kind == "claim"]
-        if key == "people" and overview.human is not None:
-            tables = overview.human.tables()
-            sentences = [note.message for note in overview.human.notes() if note.kind == "claim"]
-        if not plots and not alarms and not tables:
-            continue
-        yield {
-            "id": key,
-            "first": key in ("people", "preferences"),  # what people say comes before the metrics
-            "title": title,
-            "intro": _intro(overview, key) or intro,
-            "plots": plots,
-            "alarms": alarms,
-            "tables": tables,
-            "sentences": sentences,
-            "disagreements": overview.disagreements if key == "people" else (),
+        if key == "facts" and overview.facts is not None:
+            tables = [overview.facts.rates()]
+        if (human := by_people.get(key)) is not None:
+            tables = human.tables()
+            sentences = [note.message for note in human.notes() if note.kind == "claim"]
+        plots = plots_by_part.get(key, [])
+        if plots or tables:
+            yield {
+                "id": key,
+                "title": title,
+                "intro": _intro(overview, key) or intro,
+                "plots": plots,
+                "tables": tables,
+                "sentences": sentences,
+                "disagreements": overview.disagreements if key == "ratings-result" else (),
+            }
+
+
+def _describe_doubt(overview: Overview, doubt: Doubt) -> dict[str, Any]:
+    """Return a doubt for the page: how many outputs of each system, the most first, with the system's number."""
+    outputs = overview.all_items.outputs or {}
+    counts = [
+        {
+            "index": overview.systems.index(system),
+            "name": label(system),
+            "count": len(places),
+            "total": len(outputs.get(system, ())) or len(overview.evalset),
         }
+        for system, places in sorted(doubt.items.items(), key=lambda pair: -len(pair[1]))
+    ]
+    total = sum(len(places) for places in doubt.items.values())
+    return {**vars(doubt), "total": total, "first": counts[:_MOST_SYSTEMS], "rest": counts[_MOST_SYSTEMS:]}
 
 
 def _intro(overview: Overview, key: str) -> str:
-    if key == "tradeoff" and (pair := axes(overview.evaluation)):
-        simplicity, meaning = pair
+    if key == "tradeoff" and (pair := axes(overview)):
+        return f"{pair.reason} A filled circle: no system is better on both. A ring: some system is."
+    if key == "facts" and overview.facts is not None:
+        checked = len(next(iter(overview.facts.by_system.values()), {}))
+        n = len(overview.evalset)
+        items = f"{checked} of the {n} items, spread over the set" if checked < n else f"all {n} items"
         return (
-            f"{simplicity} stands for simplicity and {meaning} for meaning; both are stand-ins. Circles on the dashed "
-            "line: no other system is better on both. Triangles: some system is."
+            f"Checked on {items}, by rules that compare the words of source and output; check before you rely on them. "
+            "All numbers but the risk (0 to 1) are per 100 outputs. Lost content is not always an error. Show “facts” "
+            "in the items to see the words."
         )
     if key == "tricks" and overview.tricks.gains:
-        names = dict.fromkeys(gain.attack for gain in overview.tricks.gains)
-        tricks = listed([f"{name} ({ATTACKS[name].what})" for name in names], most=10)
         systems = listed([short(system) for system in overview.tricks.systems])
         return (
-            f"Tricks that make text worse, on up to {MOST_TRIED} outputs of {systems}: {tricks}. "
-            "A metric that improves is fooled (triangles)."
+            f"Each trick makes text worse. It was played on up to {MOST_TRIED} outputs of {systems}; a metric that "
+            "improves (triangle) is fooled."
         )
     if key == "ratings":
         level = 100 * overview.correlations[0].estimate.level
@@ -166,7 +243,7 @@ def score_table(overview: Overview) -> dict[str, Any]:
     test = ""
     if overview.comparisons is not None:
         deciding = overview.comparisons.deciding.replace("-", " ")
-        test = f"beats: by {deciding}, all pairs of a metric corrected together (Holm)"
+        test = f"tests: {deciding}, all pairs of a metric corrected together (Holm)"
     metrics = {spec: overview.metric(spec) for spec in overview.specs}
     outputs = [
         (spec, output)
@@ -176,7 +253,7 @@ def score_table(overview: Overview) -> dict[str, Any]:
     columns = [_column(overview, *output) for output in outputs]
     rows = [
         {"name": label(system), "link": "", "cells": [_cell(overview, system, *output) for output in outputs]}
-        for system in overview.evaluation.ranking(overview.specs[0])
+        for system in overview.order(overview.specs[0])
     ]
     return {
         "columns": columns,
@@ -184,14 +261,15 @@ def score_table(overview: Overview) -> dict[str, Any]:
         "compared": test,
         "level": f"{overview.estimates[0].level:.0%}" if overview.estimates else "",
         "has_parts": any(column["part"] for column in columns),
+        "has_copies": any(overview.incomparable(spec) for spec in overview.specs),
     }
 
 
 def _column(overview: Overview, spec: str, output: str) -> dict[str, Any]:
     metric = overview.metric(spec)
     if output != metric.outputs[0]:
-        return {"name": output, "hint": spec, "part": True, "better": "neither"}
-    name = spec if output == metric.name else f"{spec}: {output}"
+        return {"name": output, "hint": display_name(spec), "part": True, "better": "neither"}
+    name = display_name(spec) if output == metric.name else f"{display_name(spec)}: {output}"
     return {"name": name, "hint": SIDES[metric.better], "part": False, "better": metric.better}
 
 
@@ -229,14 +307,15 @@ def matrices(overview: Overview) -> list[dict[str, Any]]:
     tables = []
     for spec in specs if has_details else specs[:1]:
         rows = []
-        for row, others in comparisons.matrix(spec).items():
+        ranking, matrix = overview.ranking(spec), comparisons.matrix(spec)
+        for row in ranking:
             cells = []
-            for column in comparisons.ranking(spec):
-                mark = "" if column == row else {True: "▲", False: "▽", None: "·"}[others[column]]
+            for column in ranking:
+                mark = "" if column == row else {True: "▲", False: "▽", None: "·"}[matrix[row][column]]
                 tip = _describe_pair(overview, spec, row, column) if has_details and column != row else ""
                 cells.append({"mark": mark, "tip": tip})
             rows.append({"name": label(row), "cells": cells})
-        tables.append({"spec": spec, "rows": rows})
+        tables.append({"spec": display_name(spec), "rows": rows})
     return tables
 
 
@@ -275,33 +354,64 @@ def show_panels(panels: Iterable[Panel | None]) -> list[dict[str, Any]]:
     return plots
 
 
-def read_style() -> str:
-    """Return the style sheet of all pages."""
-    return read_asset("page.css") + read_asset("figure.css")
-
-
 # A script element ends at "</script"; "<!--" and the line separators are special in HTML and JavaScript.
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def payload(overview: Overview) -> dict[str, Any]:
-    """Return the data of the item browser by column: ``outputs[system][item]``, ``scores[metric][system][item]``."""
-    systems, links = overview.systems, overview.links
+    """Return the data of the item browser by column: ``outputs[system][item]``, ``scores[metric][system][item]``.
+
+    It has every item, also those that some systems lack; their output is None there.
+    """
+    systems, links, whole = overview.systems, overview.links, overview.all_items
+    evalset, outputs = whole.evalset, whole.outputs or {}
+    shared = {identifier: place for place, identifier in enumerate(overview.evalset.ids)}
+    places = [shared.get(identifier) for identifier in evalset.ids]  # where operations and links have each item
+
+    def spread(values: Sequence[Any], default: Any) -> list[Any]:
+        return [default if place is None else values[place] for place in places]
+
+    def find(masks: Mapping[str, Any]) -> dict[str, list[int]]:
+        return {
+            system: [item for item, place in enumerate(places) if place is not None and mask[place]]
+            for system, mask in masks.items()
+        }
+
+    flags = [(doubt.key, f"that are {doubt.title}", doubt.key, doubt.items) for doubt in overview.doubts]
+    marked: list[tuple[str, str, str, Mapping[str, Sequence[int]]]] = [
+        *flags,
+        ("split", "that are split", "split", find(overview.split)),
+        ("copied", "that are copied", "copied", find(overview.copied)),
+    ]
+    if overview.facts is not None:
+        wrong = {
+            system: [item for item, pair in pairs.items() if not pair.faithful]
+            for system, pairs in overview.facts.by_system.items()
+        }
+        marked.append(("facts", "with a fact that may be wrong", "facts", wrong))
+    marked += [
+        (remark.key, f"noticed: {remark.key.replace('-', ' ')}", remark.key, remark.items)
+        for remark in overview.remarks
+        if remark.key != "copies"  # they are flagged as copied
+    ]
     return {
         "systems": [label(system) for system in systems],
-        "metrics": [{"spec": spec, "better": overview.metric(spec).better} for spec in overview.specs],
-        "ids": list(overview.evalset.ids),
-        "groups": list(overview.evalset.groups) if overview.evalset.groups is not None else None,
-        "targets": list(overview.evalset.columns.get("target", ())) or None,
-        "sources": list(overview.evalset.sources) if overview.evalset.has_sources else None,
-        "references": [list(row) for row in overview.evalset.references],
-        "outputs": [list(overview.outputs[system]) for system in systems] if overview.outputs else [],
-        "scores": [[_segments(overview, system, spec) for system in systems] for spec in overview.specs],
+        "metrics": [{"name": display_name(spec), "better": overview.metric(spec).better} for spec in overview.specs],
+        "ids": list(evalset.ids),
+        "groups": list(evalset.groups) if evalset.groups is not None else None,
+        "targets": list(evalset.columns.get("target", ())) or None,
+        "sources": list(evalset.sources) if evalset.has_sources else None,
+        "references": [list(row) for row in evalset.references],
+        "outputs": [[None if isinstance(text, Absent) else text for text in outputs[system]] for system in systems],
+        "scores": [[_segments(whole, system, spec) for system in systems] for spec in overview.specs],
         "reasons": [[_reasons(overview, system, spec) for system in systems] for spec in overview.specs],
-        "split": [_bits(overview.split.get(system, ())) for system in systems],
-        "copied": [_bits(overview.copied.get(system, ())) for system in systems],
-        "links": links and {"happened": list(OUTCOMES), "links": [links[name] for name in systems]},
-        "operations": _operations(overview.operations, systems) if overview.operations is not None else None,
+        "flags": [
+            {"key": key, "label": text, "short": name, "items": [list(items.get(system, ())) for system in systems]}
+            for key, text, name, items in marked
+            if any(items.values())
+        ],
+        "links": links and {"happened": list(OUTCOMES), "links": [spread(links[name], None) for name in systems]},
+        "operations": _operations(overview.operations, systems, spread) if overview.operations is not None else None,
         "facts": _facts(overview.facts, systems) if overview.facts is not None else None,
     }
 
@@ -312,23 +422,26 @@ def script_json(value: Any) -> str:
     return replace_surrogates(re.sub("[<>&\u2028\u2029]", lambda special: _ESCAPES[special[0]], text))
 
 
-def _segments(overview: Overview, system: str, spec: str) -> list[float | None]:
-    scores = overview.evaluation[system][spec]
+def _segments(evaluation: ScoreTable, system: str, spec: str) -> list[float | None]:
+    scores = evaluation[system][spec]
     values = scores.segments[scores.metric.outputs[0]].tolist()
     return [float(f"{value:.4g}") if math.isfinite(value) else None for value in values]
 
 
 def _reasons(overview: Overview, system: str, spec: str) -> list[str]:
     """Return what the scores of the items are made of, where the metric says it."""
-    if not overview.outputs:
+    whole = overview.all_items
+    if not whole.outputs:
         return []
-    explained = overview.metric(spec).explain_items(overview.evalset, overview.outputs[system])
+    explained = overview.metric(spec).explain_items(whole.evalset, whole.outputs[system])
     checks = overview.facts.by_system[system] if overview.facts is not None else {}
     items = (add_facts(reasons, checks[at]) if at in checks else reasons for at, reasons in enumerate(explained))
     return ["; ".join(reason.text for reason in reasons) for reasons in items]
 
 
-def _operations(operations: PlacedOperations, systems: Sequence[str]) -> dict[str, Any]:
+def _operations(
+    operations: PlacedOperations, systems: Sequence[str], spread: Callable[[Sequence[Any], Any], list[Any]]
+) -> dict[str, Any]:
     labels = list(operations.labels)
 
     def groups(of_item: Sequence[PlacedGroup]) -> list[list[Any]]:
@@ -339,7 +452,7 @@ def _operations(operations: PlacedOperations, systems: Sequence[str]) -> dict[st
             {"label": label, "title": title, "kind": operations.kinds[label]}
             for label, title in operations.labels.items()
         ],
-        "groups": [list(map(groups, operations.groups[system])) for system in systems],
+        "groups": [list(map(groups, spread(operations.groups[system], ()))) for system in systems],
     }
 
 
@@ -350,23 +463,24 @@ _EFFECT_KINDS = {"changed": "replace", "flipped": "other", "added": "add", "lost
 def _facts(checks: FactChecks, systems: Sequence[str]) -> dict[str, Any]:
     effects = list(_EFFECT_KINDS)
 
-    def findings(pair: PairCheck) -> list[list[Any]]:
-        return [
-            [effects.index(finding.effect), _flat(finding.source), _flat(finding.output), finding.message]
-            for finding in pair.findings
-            if finding.effect in effects and finding.sure >= checks.least
-        ]
+    def findings(pair: PairCheck | None) -> list[list[Any]]:
+        return (
+            []
+            if pair is None
+            else [
+                [effects.index(finding.effect), _flat(finding.source), _flat(finding.output), finding.message]
+                for finding in pair.findings
+                if finding.effect in effects and finding.sure >= checks.least
+            ]
+        )
 
     return {
         "labels": [{"label": effect, "title": effect, "kind": kind} for effect, kind in _EFFECT_KINDS.items()],
-        "findings": [list(map(findings, checks.by_system[system].values())) for system in systems],
-        "wrong": [_bits(not pair.faithful for pair in checks.by_system[system].values()) for system in systems],
+        "findings": [
+            [findings(checks.by_system[system].get(item)) for item in range(len(checks.evalset))] for system in systems
+        ],
     }
 
 
 def _flat(spans: Sequence[tuple[int, int]]) -> list[int]:
     return [edge for span in spans for edge in span]
-
-
-def _bits(values: Iterable[Any]) -> str:
-    return "".join("1" if value else "0" for value in values)

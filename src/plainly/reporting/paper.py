@@ -2,16 +2,18 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import plainly
 from plainly.core import tables
 from plainly.core.formatting import interval, label, listed, visible
+from plainly.core.registry import display_name
 from plainly.core.result import Table
 from plainly.core.tables import wide
-from plainly.metrics.evidence import describe_for_methods, evidence, papers
+from plainly.metrics.evidence import describe_for_methods
 from plainly.reporting.overview import Overview, scope
+from plainly.scoring.citations import collect
 
 # Marks that renderers do not escape; texts that are made visible never contain them.
 _BEST, _TIED, _END = "\ue000", "\ue001", "\ue002"
@@ -29,7 +31,10 @@ def table(overview: Overview, form: str) -> str:
         return tables.format_csv(names, [[record.get(name) for name in names] for record in records])
     specs, is_latex = overview.specs, form == "latex"
     sides = {"higher": "(higher)", "lower": "(lower)"} if is_latex else {"higher": "↑", "lower": "↓"}
-    header = ("System", *(f"{spec} {sides.get(overview.metric(spec).better, '')}".strip() for spec in specs))
+    header = (
+        "System",
+        *(f"{display_name(spec)} {sides.get(overview.metric(spec).better, '')}".strip() for spec in specs),
+    )
     rows = tuple(
         (re.sub("[\ue000-\ue002]", "", label(system)), *(_cell(overview, system, spec, form) for spec in specs))
         for system in overview.systems
@@ -81,35 +86,14 @@ def methods(overview: Overview) -> str:
 
 
 def bibtex(overview: Overview) -> str:
-    """Return entries for plainly, the data, the metrics and the statistics."""
-    own = (
-        f"@software{{plainly, title = {{plainly: evaluation of text simplification}},\n"
-        f"  author = {{{{The plainly authors}}}}, version = {{{plainly.__version__}}}}}"
-    )
-    entries: dict[str, str] = {"plainly": own}
-    entries |= {f"data{index}": text for index, text in enumerate(_data(overview))}
-    for spec in overview.specs:
-        about = evidence(overview.metric(spec))
-        keys = [paper.key for paper in (*about.cite, *about.after)]
-        if overview.metric(spec).name in ("bleu", "chrf"):
-            keys.append("post-2018")
-        entries |= {key: papers()[key].bibtex for key in keys}
-    methods = ["efron-1993"] if overview.estimates else []
-    methods += ["riezler-2005", "holm-1979"] if overview.comparisons is not None else []
-    entries |= {key: papers()[key].bibtex for key in methods}
-    return "\n\n".join(dict.fromkeys(entries.values()))
-
-
-def _data(overview: Overview) -> Iterator[str]:
-    from plainly import data
-
-    name = overview.evalset.name
-    if name in data.names():
-        yield data.card(name).citation
-        systems = set(data.system_names(name)) if data.card(name).kind == "evalset" else set()
-        for card in data.cards():
-            if card.kind == "outputs" and name in card.of and systems & set(overview.systems) & set(card.systems):
-                yield card.citation
+    """Return entries for plainly, the data, the metrics, their models and the statistics."""
+    return collect(
+        metrics=[overview.metric(spec) for spec in overview.specs],
+        sets=[overview.evalset.name],
+        systems=overview.systems,
+        has_intervals=bool(overview.estimates),
+        has_tests=overview.comparisons is not None,
+    ).bibtex
 
 
 # Texts to paste: title on the page, file among the figures, and the function that writes it.

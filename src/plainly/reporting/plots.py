@@ -7,15 +7,21 @@ from itertools import accumulate
 from plainly.auditing.attacks import ATTACKS
 from plainly.auditing.verdicts import Effect
 from plainly.core.formatting import interval, label, listed, number, short
+from plainly.core.registry import display_name
 from plainly.reporting.figures import SIDES, Heat, Opens, Panel, Plane, Series, Strip, Strips, group_axis, slug
-from plainly.reporting.overview import Overview, axes, front, verdict
+from plainly.reporting.overview import Axis, Overview, axes, front, verdict
+from plainly.stats import paired
 
 # The lines of this many systems have a colour and a shape; the others are grey.
 _FOCUS = 4
 # The most metrics that have plots; the table has all.
 _MOST_METRICS = 6
 _MOST_OPERATIONS = 14
-_WORDS = {"best": "best", "tied": "cannot be told from the best"}
+_WORDS = {
+    "best": "best",
+    "tied": "cannot be told from the best",
+    "copied": "copies references, so its score is not comparable",
+}
 
 
 def plots(overview: Overview) -> Iterator[Panel]:
@@ -28,16 +34,16 @@ def plots(overview: Overview) -> Iterator[Panel]:
 def score_plots(overview: Overview) -> Iterator[Panel]:
     """Plot the scores of systems with their intervals."""
     for metric, spec in enumerate(overview.specs[:_MOST_METRICS]):
-        ranking = [s for s in overview.evaluation.ranking(spec) if not math.isnan(overview.value(s, spec))]
+        ranking = [system for system in overview.order(spec) if not math.isnan(overview.value(system, spec))]
         if not ranking:
             continue
         figure = Strips(
             tuple(_score_row(overview, spec, system) for system in ranking),
-            f"{spec}, {SIDES[overview.metric(spec).better]}",
+            f"{display_name(spec)}, {SIDES[overview.metric(spec).better]}",
             ends=_cluster_ends(overview, spec, ranking),
             opens={"metric": metric, "order": _worst_first(overview, spec)},
         )
-        yield Panel(f"scores-{slug(spec)}", "scores", spec, verdict(overview, spec), figure)
+        yield Panel(f"scores-{slug(spec)}", "scores", display_name(spec), verdict(overview, spec), figure)
 
 
 def _worst_first(overview: Overview, spec: str) -> str:
@@ -47,55 +53,66 @@ def _worst_first(overview: Overview, spec: str) -> str:
 def _score_row(overview: Overview, spec: str, system: str) -> Strip:
     value, (low, high) = overview.value(system, spec), overview.bounds(system, spec)
     kind = overview.standing(spec, system) or ("other" if len(overview.systems) > 1 else "plain")
-    details = [f"{spec} {interval(value, low, high, page=True)}", _WORDS.get(kind, "")]
-    if overview.comparisons is not None and overview.metric(spec).better != "neither":
-        beaten = [short(other) for other in overview.systems if overview.comparisons.beats(spec, system, other)]
+    details = [f"{display_name(spec)} {interval(value, low, high, page=True)}", _WORDS.get(kind, "")]
+    if overview.comparisons is not None and overview.metric(spec).better != "neither" and kind != "copied":
+        others = overview.ranking(spec)
+        beaten = [short(other) for other in others if overview.comparisons.beats(spec, system, other)]
         details.append(f"beats {listed(beaten, most=5) or 'no other system'}")
-    others = (other for other in overview.specs if other != spec)
-    details += [f"{other} {number(overview.value(system, other), page=True)}" for other in others]
+    rest = (other for other in overview.specs if other != spec)
+    details += [f"{display_name(other)} {number(overview.value(system, other), page=True)}" for other in rest]
     text = "; ".join(filter(None, details))
     return Strip(label(system), value, low, high, kind=kind, details=text, system=overview.systems.index(system))
 
 
 def _cluster_ends(overview: Overview, spec: str, ranking: Sequence[str]) -> frozenset[int]:
     """Return the ranks at which a cluster ends: every system above beats every system below."""
-    if overview.comparisons is None:
+    comparisons = overview.comparisons
+    if comparisons is None or overview.metric(spec).better == "neither":
         return frozenset()
-    sizes = (sum(system in ranking for system in cluster) for cluster in overview.comparisons.clusters(spec))
-    return frozenset(accumulate(sizes)) - {0, len(ranking)}
+    comparable = [system for system in overview.ranking(spec) if system in ranking]
+    clusters = paired.clusters(comparable, lambda above, below: comparisons.beats(spec, above, below))
+    return frozenset(accumulate(map(len, clusters))) - {0, len(ranking)}
 
 
 def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
     """Plot simplicity against meaning, with the systems that no other beats on both."""
-    pair = axes(overview.evaluation)
+    pair = axes(overview)
     if pair is None:
         return
-    simplicity, meaning = pair
-    unbeaten = sorted(front(overview.evaluation, simplicity, meaning))
+    simplicity, meaning = pair.simplicity, pair.meaning
+    unbeaten = sorted(front(overview, pair))
     points: dict[str, tuple[float, float]] = {}
     series = []
     for index, system in enumerate(overview.systems):
-        x, y = overview.value(system, meaning), overview.value(system, simplicity)
+        x, y = meaning.value(overview.evaluation, system), simplicity.value(overview.evaluation, system)
         if not math.isnan(x + y):
             points[system] = (x, y)
-            shape, quantifier = ("circle", "no") if system in unbeaten else ("right", "some")
-            scores = f"{simplicity} {number(y, page=True)}; {meaning} {number(x, page=True)}"
-            tip = f"{scores}; {quantifier} system is better on both"
+            is_copied = any(system in overview.incomparable(axis.spec) for axis in (simplicity, meaning))
+            shape, place = ("circle", "no system is better on both") if system in unbeaten else (
+                ("cross", _WORDS["copied"]) if is_copied else ("ring", "some system is better on both")
+            )  # fmt: skip
+            tip = f"{simplicity.name} {number(y, page=True)}; {meaning.name} {number(x, page=True)}; {place}"
             series.append(Series(label(system), [(x, y)], index, (tip,), shape))
     if len(series) < 2:
         return
-    is_inverted = overview.metric(simplicity).better == "lower"
     figure = Plane(
         tuple(series),
-        f"meaning: {meaning} →",
-        f"simplicity: {simplicity} {'(lower is better)' if is_inverted else '→'}",
+        _name_axis("meaning", meaning),
+        _name_axis("simplicity", simplicity),
         line=sorted(points[system] for system in unbeaten),
         has_names=True,
-        is_inverted=is_inverted,
+        is_inverted=simplicity.is_inverted,
         opens={},
     )
-    caption = f"No system is better on both than {listed([short(system) for system in unbeaten])}."
-    yield Panel("tradeoff", "tradeoff", f"{simplicity} against {meaning}", caption, figure)
+    names = listed([short(system) for system in unbeaten])
+    caption = f"No system is both simpler and closer in meaning than {names} (dashed line)."
+    yield Panel("tradeoff", "tradeoff", "Simplicity and meaning", caption, figure)
+
+
+def _name_axis(part: str, axis: Axis) -> str:
+    """Return the title of an axis: ``meaning: BLEU →``, or the part alone if the metric measures just that."""
+    name = part if axis.name == part else f"{part}: {axis.name}"
+    return f"{name} (lower is better)" if axis.is_inverted else f"{name} →"
 
 
 def spread_plots(overview: Overview) -> Iterator[Panel]:
@@ -115,9 +132,9 @@ def spread_plots(overview: Overview) -> Iterator[Panel]:
         yield Panel(
             f"spread-{slug(spec)}",
             "spread",
-            f"{spec} over items",
+            f"{display_name(spec)} of single items",
             f"Medians from {_from_to(min(medians), max(medians))}.",
-            Strips(tuple(rows), f"{spec} of single items", opens=opens),
+            Strips(tuple(rows), display_name(spec), opens=opens),
         )
 
 
@@ -146,10 +163,10 @@ def length_plots(overview: Overview) -> Iterator[Panel]:
         yield Panel(
             f"length-{slug(spec)}",
             "length",
-            f"{spec} by source length",
+            f"{display_name(spec)} by length of the source",
             f"{listed([short(system) for system in focus])}{f', and {others} others in grey' if others else ''}; items "
             f"in {len(bins)} groups of about equal size.",
-            Plane(tuple(lines), "words in the source", spec, group_axis(bins), opens={"metric": metric}),
+            Plane(tuple(lines), "words in the source", display_name(spec), group_axis(bins), opens={"metric": metric}),
         )
 
 
@@ -187,17 +204,18 @@ def operation_plots(overview: Overview) -> Iterator[Panel]:
     }
     labels = sorted(often, key=often.__getitem__, reverse=True)[:_MOST_OPERATIONS]
     most = labels[0]
-    rows = [(label(system), [operations.shares[name][system] for name in labels]) for system in operations.groups]
+    columns = [label(system) for system in operations.groups]
+    rows = [(operations.labels[name], name, list(operations.shares[name].values())) for name in labels]
     if operations.people:
-        people = "people" if "people" not in operations.groups else "people (references)"
-        rows.insert(0, (people, [operations.people[name] for name in labels]))
+        columns.insert(0, "people" if "people" not in operations.groups else "people (references)")
+        rows = [(title, name, [operations.people[name], *shares]) for title, name, shares in rows]
     yield Panel(
         "operations",
         "operations",
-        "Share of outputs with an operation, in %",
-        f"Most often: {most} ({operations.labels[most].lower()}), in up to {number(often[most], 0)} % of the outputs. "
+        "Outputs with each operation, in %",
+        f"Most often: {operations.labels[most].lower()}, in up to {number(often[most], 0)} % of the outputs. "
         f"Found by the {operations.labeller} labeller, which errs; people means the references, labelled the same way.",
-        Heat([(name, operations.labels[name]) for name in labels], rows),
+        Heat(columns, rows),
     )
 
 
@@ -206,25 +224,25 @@ def trick_plots(overview: Overview) -> Iterator[Panel]:
     finite = [gain for gain in overview.tricks.gains if math.isfinite(gain.spreads)]
     for spec in dict.fromkeys(gain.metric for gain in finite):
         gains = [gain for gain in finite if gain.metric == spec]
-        successes = [gain.attack for gain in gains if gain.fooled]
+        count = sum(gain.fooled for gain in gains)
         most = number(max(gain.spreads for gain in gains), page=True)
         words = (
-            f"Fooled by {listed(successes)}: it gains up to {most} of the way from worst to best. "
-            "At 1 (dashed line) the worst system overtakes the best."
-            if successes
-            else "None of these tricks improves it by 5 % of the way from worst to best."
+            f"Fooled by {count} of {len(gains)}: up to {most} of the way from the worst system to the best."
+            if count
+            else "None of these tricks improves it by 5 % of the way from the worst system to the best."
         )
-        yield Panel(f"tricks-{slug(spec)}", "tricks", f"{spec} after a trick on every output", words, draw_gains(gains))
+        title = f"What a trick gains in {display_name(spec)}"
+        yield Panel(f"tricks-{slug(spec)}", "tricks", title, words, draw_gains(gains))
 
 
 def draw_gains(effects: Iterable[Effect], signature: str = "") -> Strips:
     """Draw how far each attack moves a metric, in distances from the worst to the best system."""
     rows = []
     for effect in effects:
-        outcome = f"{'' if effect.fooled else 'not '}fooled, gain {number(effect.spreads, page=True)}"
-        details = "; ".join(filter(None, (ATTACKS[effect.attack].what, outcome, signature)))
-        rows.append(Strip(effect.attack, effect.spreads, kind="fooled" if effect.fooled else "not", details=details))
-    return Strips(tuple(rows), "gain (1: from worst to best)", zero=True, line=1.0)
+        details = "; ".join(filter(None, ("fooled" if effect.fooled else "not fooled", signature)))
+        kind, name = "fooled" if effect.fooled else "not", ATTACKS[effect.attack].what
+        rows.append(Strip(name[:1].upper() + name[1:], effect.spreads, kind=kind, details=details, code=effect.attack))
+    return Strips(tuple(rows), "gain; at 1 the worst system overtakes the best", zero=True, line=1.0)
 
 
 def correlation_plots(overview: Overview) -> Iterator[Panel]:
@@ -235,12 +253,12 @@ def correlation_plots(overview: Overview) -> Iterator[Panel]:
         strips = []
         for row in rows:
             ends = (row.estimate.value, row.estimate.low, row.estimate.high)
-            strips.append(Strip(row.metric, *ends, details=interval(*ends, page=True)))
+            strips.append(Strip(display_name(row.metric), *ends, details=interval(*ends, page=True)))
         strongest = max(strips, key=lambda strip: strip.value)
         yield Panel(
             f"ratings-{slug(dimension)}",
             "ratings",
-            f"Metrics and {dimension}",
+            f"Agreement with people on {dimension}",
             f"Strongest: {strongest.name}, {strongest.text}; {rows[0].estimate.n} outputs.",
             Strips(tuple(strips), f"{rows[0].statistic} correlation with {dimension}", share=True),
         )

@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plainly import data as data_sets
 from plainly.checks.gate import Gate
-from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput
 from plainly.core.files import write_whole
 from plainly.core.formatting import size
@@ -22,10 +22,11 @@ from plainly.core.sampling import Sampling
 from plainly.io.texts import TextArguments
 from plainly.metrics.evidence import Agreement, check_kind, find_agreement, tabulate_agreement
 from plainly.people import RatingsLike, read_ratings
+from plainly.people.operation_results import count_operations, read_annotations
 from plainly.people.preferences import rank, read_rankings
 from plainly.reporting import paper
 from plainly.reporting.figures import Panel
-from plainly.reporting.overview import Overview, Sentence, lead, overview
+from plainly.reporting.overview import Overview, Sentence, overview
 from plainly.reporting.svg import Figure
 from plainly.scoring.corpus_evaluation import CorpusOptions
 from plainly.scoring.score import MeasureOptions, measure
@@ -75,11 +76,6 @@ class Report(Result):
     def summary(self) -> list[Sentence]:
         """The report in sentences."""
         return self.overview.summary
-
-    @property
-    def lead(self) -> list[Sentence]:
-        """The three sentences to read first."""
-        return lead(self.overview.summary)
 
     @cached_property
     def html(self) -> str:
@@ -198,25 +194,34 @@ def report(
     if out is not None and not Path(out).resolve().parent.is_dir():
         raise BadInput(f"Cannot write {out}: there is no directory {Path(out).parent}. Create it first.")
     check_kind(kind)
-    choices = read_rankings(ratings) if isinstance(ratings, str | Path) else None
-    judgements = None if ratings is None or choices is not None else read_ratings(ratings, progress=progress)
-    with whole_run():
-        evaluation = measure(
-            data,
-            TextArguments(sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit),
-            MeasureOptions(metrics, sampling=sampling, intervals=intervals, advice=advice),
-            CorpusOptions(engine, processes, address),
-            progress=progress,
-        )
-        contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
+    choices, annotations, judgements = read_rankings(ratings), read_annotations(ratings), None
+    if ratings is not None and choices is None and annotations is None:
+        judgements = read_ratings(ratings, progress=progress)
+    evaluation = measure(
+        data,
+        TextArguments(sources, outputs, references, evalset, ids, groups, columns, language, incomplete, unit),
+        MeasureOptions(metrics, sampling=sampling, intervals=intervals, advice=advice),
+        CorpusOptions(engine, processes, address),
+        progress=progress,
+    )
+    contents = overview(evaluation, labeller=labeller, audit=audit, ratings=judgements, progress=progress)
     if choices is not None:
-        contents = replace(contents, preferences=rank(choices))
-    result = Report(contents, title or evaluation.evalset.name or _TITLE, gate=gate, command=command, kind=kind)
+        contents = replace(contents, preferences=rank(choices, sampling=sampling))
+    if annotations is not None:
+        contents = replace(contents, annotations=count_operations(annotations, sampling=sampling))
+    result = Report(contents, title or _title(evaluation.evalset.name), gate=gate, command=command, kind=kind)
     if figures is not None:
         result.write_figures(figures, progress=progress)
     if out is not None:  # last, so that nothing can fail when the page is there
         result.write(out)
     return result
+
+
+def _title(name: str) -> str:
+    """Return the title of a public set, or the name of a file without its directories."""
+    if not name:
+        return _TITLE
+    return data_sets.card(name).title if name in data_sets.names() else name.replace("\\", "/").rpartition("/")[2]
 
 
 def plot(result: ScoreTable | SystemScores, metric: str | None = None) -> Figure:

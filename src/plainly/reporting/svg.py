@@ -6,7 +6,6 @@ page the style sheet supplies colours for the light and the dark theme; a file c
 """
 
 import re
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,10 +25,12 @@ _SHAPES = {
     "square": "M-5 -5H5V5H-5Z",
     "diamond": "M0 -6.5L6.5 0L0 6.5L-6.5 0Z",
     "down": "M0 6.5L6 -5L-6 -5Z",
-    "right": "M-5 -5.5L6 0L-5 5.5Z",
-    "left": "M5 -5.5L-6 0L5 5.5Z",
+    "ring": "M-4.6 0a4.6 4.6 0 1 0 9.2 0a4.6 4.6 0 1 0 -9.2 0Z",
+    "right": "M-9 0H4M-1 -5L5 0L-1 5",
+    "left": "M9 0H-4M1 -5L-5 0L1 5",
     "cross": "M-4 -4L4 4M-4 4L4 -4",
 }
+_OUTLINES = {"ring": " ring", "right": " stroke", "left": " stroke", "cross": " stroke"}  # drawn by their line
 _SERIES_SHAPES = ("circle", "up", "square", "diamond", "down")
 _ROW, _GAP, _EDGE = 19.0, 28.0, 6.0  # pixels in a file: of a line of text, between drawings, around them
 PAGE = Path(__file__).parent / "page"
@@ -59,9 +60,10 @@ def percent(value: float) -> str:
     return f"{_format(float(value))}%"
 
 
-def text(content: str, x: object, y: object, kind: str, **attributes: object) -> str:
-    """Return a text element; ``dx`` and ``dy`` move it by pixels from coordinates in percent."""
-    return element("text", escape(content), x=x, y=y, class_=kind, **attributes)
+def text(content: str, x: object, y: object, kind: str, small: str = "", **attributes: object) -> str:
+    """Return a text element; ``dx`` and ``dy`` move it by pixels, ``small`` follows it in small print."""
+    after = " " + element("tspan", escape(small), class_="code", dx=3) if small else ""
+    return element("text", escape(content) + after, x=x, y=y, class_=kind, **attributes)
 
 
 def tip(name: str, details: str) -> str:
@@ -88,8 +90,7 @@ def area(points: Sequence[tuple[float, float]]) -> str:
 def mark(shape: str, x: object, y: object, size: float = 1) -> str:
     """Draw a mark around a point, in the colours of its group."""
     smaller = f"scale({size:g})" if size != 1 else None
-    kind = "mark cross" if shape == "cross" else "mark"
-    shape_path = element("path", d=_SHAPES[shape], class_=kind, transform=smaller)
+    shape_path = element("path", d=_SHAPES[shape], class_=f"mark{_OUTLINES.get(shape, '')}", transform=smaller)
     return element("svg", shape_path, x=x, y=y, overflow="visible")
 
 
@@ -116,8 +117,7 @@ class Drawing:
     role: str = "group"
     kind: str = ""
     least: float = 0  # the narrowest width of the field; narrower pages scroll it
-    key: tuple[str, ...] = ()  # the names of points that have numbers
-    key_kind: str = ""
+    nameless: tuple[tuple[str, ...], ...] = ()  # names that do not fit beside their points, in each field
     title: str = ""
     subtitle: str = ""
 
@@ -129,8 +129,11 @@ class Drawing:
         content = element("svg", self.body, class_=f"figure {self.kind}", role=self.role, aria_label=label, style=style)
         if self.least:
             content = element("div", content, class_="scroll", tabindex=0, role="region", aria_label=label)
-        names = "".join(element("li", escape(name), dir="auto") for name in self.key)
-        return content + (element("ol", names, class_=f"numbers {self.key_kind}") if names else "")
+        return content + "".join(
+            element("p", escape(_describe_nameless(names)), class_=f"nameless width-{number}")
+            for number, names in enumerate(self.nameless, start=1)
+            if names
+        )
 
     def place(self, x: float, y: float, width: float) -> tuple[str, float]:
         """Return the elements of the drawing in a file, with title and list of names, and their lower end."""
@@ -142,11 +145,15 @@ class Drawing:
         field = {"x": x + self.left, "y": y + self.top, "width": width - self.left - self.right}
         parts.append(element("svg", self.body, height=self.height, overflow="visible", **field))
         y += self.top + self.height + self.bottom
-        key = "; ".join(f"{number}\u00a0{name}" for number, name in enumerate(self.key, start=1))
-        for names in textwrap.wrap(key, round(width / 7)):
-            parts.append(text(names, x, y + 13, "name"))
+        if any(self.nameless):
+            parts.append(text(_describe_nameless(self.nameless[0]), x, y + 13, "name"))
             y += _ROW
         return "".join(parts), y
+
+
+def _describe_nameless(names: Sequence[str]) -> str:
+    """Return a sentence about points whose names do not fit."""
+    return f"{len(names)} names do not fit beside their points." if len(names) > 1 else f"Without a name: {names[0]}."
 
 
 @dataclass(frozen=True)
@@ -157,6 +164,8 @@ class Figure:
     width: float = WIDTH  # of each drawing
     columns: int = 3
     label: str = ""
+    title: str = ""  # of the page, if it is written as HTML
+    summary: tuple[str, ...] = ()  # sentences of the page
 
     @property
     def svg(self) -> str:
@@ -182,8 +191,7 @@ class Figure:
         if form == "svg":
             return self.svg
         if form == "html":
-            head = '<!doctype html><meta charset="utf-8"><meta name="generator" content="plainly"><title>Figure</title>'
-            return f"{head}{self.svg}\n"
+            return write_page(self.title or self.label or "Figure", self.summary, self.drawings)
         with require_package("drawing plots", package="vl-convert-python", extra="plots"):
             import vl_convert as convert  # writes PDF and PNG without a browser or a network
         return bytes(convert.svg_to_png(self.svg, scale=3) if form == "png" else convert.svg_to_pdf(self.svg))
@@ -199,6 +207,31 @@ class Figure:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+
+def read_style() -> str:
+    """Return the style sheet of all pages."""
+    return read_asset("page.css") + read_asset("figure.css")
+
+
+def write_page(title: str, summary: Sequence[str], drawings: Sequence[Drawing], columns: int = 3) -> str:
+    """Return drawings as a page in the style of a report that fits any width, without scripts."""
+    figures = "".join(
+        f'<figure class="plot"><figcaption><strong>{escape(each.title)}</strong>'
+        f"{f' <span>{escape(each.subtitle)}</span>' if each.subtitle else ''}</figcaption>"
+        f'<div class="drawn">{each.page(each.title)}</div></figure>'
+        for each in drawings
+    )
+    sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="generator" content="plainly">'
+        f"<title>{escape(title)}</title><style>{read_style()}</style></head><body><main>"
+        f'<section class="lead"><h1>{escape(title)}</h1>'
+        f"{f'<ul class=sentences>{sentences}</ul>' if sentences else ''}</section>"
+        f'<section><div class="plots" style="--columns:{min(columns, len(drawings))}">{figures}</div></section>'
+        "</main></body></html>\n"
+    )
 
 
 @cache

@@ -16,7 +16,7 @@ from plainly.core.formatting import count_noun, interval, listed, number, p_valu
 from plainly.core.metric import Better, Floats, PairwiseMetric
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling
-from plainly.scoring.sanity import against_itself
+from plainly.scoring.sanity import find_incomparable
 from plainly.scoring.scores import ScoreTable
 from plainly.scoring.subsets import describe_label
 from plainly.stats import paired
@@ -385,28 +385,31 @@ def _detectable_over_units(pair: Comparison, family: int) -> float:
 def claims(result: Comparisons, *, family: Callable[[str], int] | None = None) -> list[str]:
     """Return a sentence for each metric, based on the deciding test with Holm's correction over ``family`` pairs."""
     family = family or result.family
-    return [_claim(result, spec, family(spec)) + _reference_caveat(result, spec) for spec in result.evaluation.specs]
-
-
-def _reference_caveat(result: Comparisons, spec: str) -> str:
-    """Return a sentence about references that were scored against themselves."""
-    itself = against_itself(result.evaluation, spec)
-    if not itself:
-        return ""
-    are = "is a reference" if len(itself) == 1 else "are references"
-    return f" But {listed(itself)} {are} scored against itself, so that score is not comparable."
+    return [_claim(result, spec, family(spec)) for spec in result.evaluation.specs]
 
 
 def _claim(result: Comparisons, spec: str, family: int) -> str:
-    pairs = result.deciding_comparisons(spec)
+    """Return what may be claimed about the systems that do not copy references, and which do."""
+    excluded = find_incomparable(result.evaluation, spec)
+    every = result.deciding_comparisons(spec)
+    pairs = [pair for pair in every if pair.system not in excluded and pair.baseline not in excluded]
+    copying = ""
+    if excluded:
+        one = len(excluded) == 1
+        verb, score = ("copies", "its score is") if one else ("copy", "their scores are")
+        copying = f"{listed(excluded)} {verb} references, so {score} not comparable. "
+        if not pairs:
+            return f"{spec}: {copying}Nothing may be claimed."
     defined = [pair for pair in pairs if math.isfinite(pair.difference)]
     if not defined:
-        return f"{spec}: undefined for these outputs; nothing may be claimed."
-    if len(pairs) == 1:
-        return _claim_about_pair(defined[0], family=family, unit=result.unit)
-    if result.baseline is not None:
-        return _claim_against_baseline(result.baseline, spec, defined, family=family)
-    return _claim_about_ranking(result, spec, defined, family=family)
+        return f"{spec}: {copying}undefined for these outputs; nothing may be claimed."
+    if len(every) == 1:
+        claim = _claim_about_pair(defined[0], family=family, unit=result.unit)
+    elif result.baseline is not None:
+        claim = _claim_against_baseline(result.baseline, defined, family=family)
+    else:
+        claim = _claim_about_ranking(result, spec, defined, excluded, family=family)
+    return f"{spec}: {copying}{'Of the others: ' if copying else ''}{claim}"
 
 
 def _claim_about_pair(pair: Comparison, *, family: int, unit: str) -> str:
@@ -418,22 +421,22 @@ def _claim_about_pair(pair: Comparison, *, family: int, unit: str) -> str:
             units = count_noun(pair.units, unit.partition(" ")[0].removesuffix("s"))
             detectable = f"{units} cannot show any difference at this level."
         return (
-            f"{pair.metric}: no difference may be claimed between {pair.system} and {pair.baseline} "
+            f"no difference may be claimed between {pair.system} and {pair.baseline} "
             f"({pair.difference:+.2f}; {numbers}). {detectable}"
         )
     if pair.winner is None:
         return (
-            f"{pair.metric}: {pair.system} differs from {pair.baseline} by {pair.difference:+.2f} ({numbers}); the "
+            f"{pair.system} differs from {pair.baseline} by {pair.difference:+.2f} ({numbers}); the "
             "metric does not say which is better."
         )
     loser = pair.baseline if pair.winner == pair.system else pair.system
     return (
-        f"{pair.metric}: {pair.winner} may be said to score better than {loser}, by {abs(pair.difference):.2f} "
+        f"{pair.winner} may be said to score better than {loser}, by {abs(pair.difference):.2f} "
         f"({pair.system} − {pair.baseline}: {numbers}), on {unit} like these."
     )
 
 
-def _claim_against_baseline(baseline: str, spec: str, pairs: Sequence[Comparison], *, family: int) -> str:
+def _claim_against_baseline(baseline: str, pairs: Sequence[Comparison], *, family: int) -> str:
     outcomes = {
         ("scores", "score", "better than"): [pair.system for pair in pairs if pair.winner == pair.system],
         ("scores", "score", "worse than"): [pair.system for pair in pairs if pair.winner == baseline],
@@ -447,17 +450,20 @@ def _claim_against_baseline(baseline: str, spec: str, pairs: Sequence[Comparison
         for (singular, plural, rest), names in outcomes.items()
         if names
     ]
-    return f"{spec}: {'; '.join(sentences)} ({_basis(pairs, family)})."
+    return f"{'; '.join(sentences)} ({_basis(pairs, family)})."
 
 
-def _claim_about_ranking(result: Comparisons, spec: str, pairs: Sequence[Comparison], *, family: int) -> str:
+def _claim_about_ranking(
+    result: Comparisons, spec: str, pairs: Sequence[Comparison], excluded: Sequence[str], *, family: int
+) -> str:
     count = sum(pair.significant for pair in pairs)
     basis = _basis(pairs, family)
     if pairs[0].better == "neither":
-        return f"{spec}: {count} of {len(pairs)} pairs differ; the metric does not say which is better ({basis})."
-    top = result.ties(spec)[0]
+        return f"{count} of {len(pairs)} pairs differ; the metric does not say which is better ({basis})."
+    ranking = [system for system in result.ranking(spec) if system not in excluded]
+    top = paired.ties(ranking, lambda one, other: result.pair(spec, one, other).significant)[0]
     best = f"{top[0]} scores best" if len(top) == 1 else f"{listed(top)} score best and cannot be told apart"
-    return f"{spec}: {best}; {count} of {len(pairs)} pairs can be told apart ({basis})."
+    return f"{best}; {count} of {len(pairs)} pairs can be told apart ({basis})."
 
 
 def _basis(pairs: Sequence[Comparison], family: int) -> str:

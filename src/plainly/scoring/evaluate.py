@@ -10,7 +10,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from plainly.core import limits, registry
-from plainly.core.calls import whole_run
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.evalset import EvalSet, find_present
 from plainly.core.files import read_shipped
@@ -49,7 +48,7 @@ def evaluate(
     resolved = check_metrics(metrics, evalset if len(evalset) else None)
     Texts(evalset, outputs)  # which raises unless they fit together
     amount = len(evalset) * len(outputs) * len(resolved)
-    with whole_run(), progress("measuring", total=amount, unit="scores") as tell:
+    with progress("measuring", total=amount, unit="scores") as tell:
         rows = dict(measure(evalset, outputs, resolved, tell))
     return from_rows(evalset, outputs, resolved, rows, sampling)
 
@@ -118,8 +117,9 @@ def _let_meet(metric: PairwiseMetric, evalset: EvalSet, outputs: Outputs) -> dic
         preferences = metric.prefer(evalset[places], *texts)
         first_wins = preferences[:, 0]
         for system, other, wins in ((first, second, first_wins), (second, first, 1.0 - first_wins)):
-            contradictory = np.where(np.isnan(wins), np.nan, preferences[:, 1])
-            rows[system][places, :own] += mean_rows(wins, contradictory)
+            by_order = np.where(np.isnan(wins), np.nan, preferences[:, 1])
+            contradictory = np.where(np.isnan(wins), np.nan, np.abs(by_order) == 1.0)
+            rows[system][places, :own] += mean_rows(wins, contradictory, by_order / 2)
             rows[system][places, own + places_of[other]] = wins == 1.0
             rows[system][places, own + k + places_of[other]] = wins == 0.5
     return rows

@@ -32,8 +32,8 @@ def rows(evalset: EvalSet, *, seed: int) -> dict[str, tuple[str, ...]]:
     }
 
 
-def against_itself(evaluation: ScoreTable, spec: str) -> tuple[str, ...]:
-    """Return the systems that are references, if the metric compares with references."""
+def find_incomparable(evaluation: ScoreTable, spec: str) -> tuple[str, ...]:
+    """Return the systems that copy references, if the metric compares with references."""
     return evaluation.reference_systems if "references" in evaluation.metrics[spec].needs else ()
 
 

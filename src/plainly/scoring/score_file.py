@@ -19,24 +19,6 @@ SCHEMA = "plainly.rows/1"
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
-def segment_columns(evaluation: ScoreTable) -> dict[str, list[Any]]:
-    """Return one record for each system and item: id, group, then every output of every metric as ``metric.output``."""
-    evalset = evaluation.evalset
-    columns: dict[str, list[Any]] = {"system": [], "id": []}
-    if evalset.groups is not None:
-        columns["group"] = []
-    for system, of_system in evaluation.systems.items():
-        columns["system"] += [system] * evaluation.n
-        columns["id"] += evalset.ids
-        if evalset.groups is not None:
-            columns["group"] += evalset.groups
-        for spec, scores in of_system.items():
-            for name, values in scores.segments.items():
-                key = spec if name == scores.metric.outputs[0] else f"{spec}.{name}"
-                columns.setdefault(key, []).extend(values.tolist())
-    return columns
-
-
 def _reason_columns(evaluation: ScoreTable) -> dict[str, list[Any]]:
     """Return what the scores of each item are made of as ``metric.reasons``, for metrics that say it."""
     columns: dict[str, list[Any]] = {}
@@ -62,7 +44,7 @@ def write_segments(path: str, evaluation: ScoreTable) -> None:
     """
     check_segments(path)
     suffix = Path(path).suffix.lower()
-    columns = segment_columns(evaluation) | (_reason_columns(evaluation) if suffix == ".jsonl" else {})
+    columns = evaluation.item_columns() | (_reason_columns(evaluation) if suffix == ".jsonl" else {})
     if suffix == ".parquet":
         pyarrow = import_pyarrow()
         sink = io.BytesIO()

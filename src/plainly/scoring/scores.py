@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 import plainly
-from plainly.core.errors import BadInput, did_you_mean
+from plainly.core.errors import BadInput, check_choice, did_you_mean
 from plainly.core.evalset import Absent, EvalSet
 from plainly.core.formatting import count_noun, interval
 from plainly.core.metric import Floats, Metric
-from plainly.core.result import Note, Record, Result, Table, warnings
+from plainly.core.result import Note, Record, Result, Table, pandas_frame, polars_frame, warnings
 from plainly.core.sampling import Sampling
 from plainly.metrics.evidence import find_key
 from plainly.stats.exact_sum import BINS, ExactSum
@@ -29,9 +29,14 @@ from plainly.stats.resample import Draws, Estimate, PoissonResampler, Resampler
 from plainly.streaming.batches import Reading
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+
     from plainly.scoring.sanity import LeaveOneOut
     from plainly.scoring.subsets import Subset
 
+# Of a frame: a row for each number of each system, or for each system and item.
+Level = Literal["scores", "items"]
 Bools = npt.NDArray[np.bool_]
 # (metric, system, other system) → on how many items the first scores higher, lower and the same
 Outcomes = Mapping[tuple[str, str, str], tuple[int, int, int]]
@@ -340,6 +345,47 @@ class ScoreTable(Mapping[str, "SystemScores"], Result):
             for name, value in scores.corpus.items()
         ]
 
+    def item_columns(self, *, parts: bool = True, absent: bool = True) -> dict[str, list[Any]]:
+        """Return columns with a value for each system and item: id, group, and the headline of every metric.
+
+        ``parts`` adds the other outputs as ``metric.output``; without ``absent``, items that a system does not have
+        are left out instead of being NaN.
+        """
+        evalset = self.evalset
+        columns: dict[str, list[Any]] = {"system": [], "id": []}
+        labels: dict[str, Sequence[Any]] = {"id": evalset.ids}
+        if evalset.groups is not None:
+            labels["group"] = evalset.groups
+        for system, of_system in self.systems.items():
+            present = next((scores.present for scores in of_system.values()), None)
+            mask = np.ones(self.n, dtype=bool) if absent or present is None else present
+            columns["system"] += [system] * int(mask.sum())
+            for name, values in labels.items():
+                columns.setdefault(name, []).extend(compress(values, mask))
+            for spec, scores in of_system.items():
+                headline = scores.metric.outputs[0]
+                for name, numbers in scores.segments.items():
+                    if parts or name == headline:
+                        key = spec if name == headline else f"{spec}.{name}"
+                        columns.setdefault(key, []).extend(numbers[mask].tolist())
+        return columns
+
+    def to_pandas(self, *, level: Level = "scores", parts: bool = False) -> pandas.DataFrame:
+        """Return a pandas DataFrame: a row for each number, or with ``level="items"`` for each system and item.
+
+        The frame of items has a column for the headline of each metric, with ``parts`` also for its other outputs.
+        Items that a system does not have are left out.
+        """
+        return pandas_frame(self._frame(level, parts))
+
+    def to_polars(self, *, level: Level = "scores", parts: bool = False) -> polars.DataFrame:
+        """Return a polars DataFrame: a row for each number, or with ``level="items"`` for each system and item."""
+        return polars_frame(self._frame(level, parts))
+
+    def _frame(self, level: Level, parts: bool) -> list[Record] | dict[str, list[Any]]:
+        check_choice("level", level, get_args(Level))
+        return self.records() if level == "scores" else self.item_columns(parts=parts, absent=False)
+
     def json(self) -> Record:
         """Return the schema plainly.score/1."""
         reading = self.reading or Reading(rows=self.n, read=self.n)
@@ -424,7 +470,7 @@ class ScoreTable(Mapping[str, "SystemScores"], Result):
 
     @cached_property
     def reference_systems(self) -> tuple[str, ...]:
-        """Systems whose outputs are references, which score against themselves, as far as texts are available."""
+        """Systems that copy references, which then score against themselves, as far as texts are available."""
         from plainly.io.faults.corpus_faults import reference_systems
 
         return tuple(reference_systems(self.evalset, self.outputs or {}))
@@ -626,6 +672,14 @@ class SystemScores(Mapping[str, Scores], Result):
 
     def records(self) -> list[Record]:
         return self.alone.records()
+
+    def to_pandas(self, *, level: Level = "scores", parts: bool = False) -> pandas.DataFrame:
+        """Return a pandas DataFrame: a row for each number, or with ``level="items"`` for each item."""
+        return self.alone.to_pandas(level=level, parts=parts)
+
+    def to_polars(self, *, level: Level = "scores", parts: bool = False) -> polars.DataFrame:
+        """Return a polars DataFrame: a row for each number, or with ``level="items"`` for each item."""
+        return self.alone.to_polars(level=level, parts=parts)
 
     def json(self) -> Record:
         return self.alone.json()

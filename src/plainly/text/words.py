@@ -20,6 +20,8 @@ _JOIN = (
     r"|(?<=\d)[.,:](?=\d)"  # 1,000.5 and 10:30
     r"|\.(?![A-Z][a-z])(?!$)"  # e.g. and example.com, but not a missing space: "end.Next"
 )
+_MARKED = re.compile(r"\w+(?:[’'\-]\w+)*|[^\w\s]+|\S")
+_COMBINING = ("Mn", "Mc", "Me")
 _WORD = re.compile(rf"[{_UNSPACED}]|{_CHARACTER}+(?:(?:{_JOIN}){_CHARACTER}+)*")
 
 
@@ -51,6 +53,32 @@ def _elision(language: str) -> re.Pattern[str] | None:
 def spans(text: str) -> list[tuple[int, int]]:
     """Return where the words of a text begin and end."""
     return [match.span() for match in _WORD.finditer(text if text.isascii() else _bare(text))]
+
+
+def token_spans(text: str, method: str) -> list[tuple[int, int]]:
+    """Return where the tokens of a text begin and end, in Unicode code points.
+
+    With ``spaces``, tokens are what stands between white space, else words and marks of punctuation. These are the
+    tokens that people mark in the studio. The browser counts in UTF-16 and would be off by one after every emoji; it
+    gets the tokens from here and sends only their numbers back. A mark that combines with the character before it stays
+    in that character's token.
+    """
+    if method == "spaces":
+        return [match.span() for match in re.finditer(r"\S+", text)]
+    result: list[tuple[int, int]] = []
+    for match in _MARKED.finditer(text):
+        start, end = match.span()
+        if result and result[-1][1] == start and _continues_token(text[start], text[start - 1]):
+            start = result.pop()[0]
+        result.append((start, end))
+    return result
+
+
+def _continues_token(character: str, before: str) -> bool:
+    if character in "\u200d\ufe0f" or before == "\u200d" or "\U0001f3fb" <= character <= "\U0001f3ff":
+        return True
+    follows_mark = before != "\ufe0f" and unicodedata.category(before) in _COMBINING and character.isalnum()
+    return follows_mark or unicodedata.category(character) in _COMBINING
 
 
 def _bare(text: str) -> str:

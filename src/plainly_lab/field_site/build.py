@@ -19,6 +19,7 @@ from plainly.core.formatting import count_noun, interval, listed, number, size
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table
 from plainly.metrics.evidence import evidence
+from plainly.reporting.page import environment
 from plainly.streaming import engines
 from plainly_lab.field_site.findings import Field, FieldMetric, FieldSet
 from plainly_lab.field_site.pages import render_pages
@@ -41,6 +42,7 @@ from plainly_lab.grids import DEMO, Config, Entry, TestSet, digest, grid, make_d
 __all__ = ["FieldSite", "field"]
 
 _GENERATOR = '<meta name="generator" content="plainly '  # in the head of every page that plainly writes
+_MOST_BUILDS = 20  # whose changes are kept
 _PRECISION = 0.005  # closer than this, two numbers are shown alike
 
 
@@ -104,6 +106,7 @@ def field(
     """
     folder = Path(out)
     rows_folder = (cache_directory() / "field" if cache is None else Path(cache)) / safe(plainly.__version__)
+    environment("The field's pages")  # what pages need is asked for before hours of work
     make_directory(folder, "the site")
     before = _read_previous(folder)
     for spec in metrics or ():
@@ -112,7 +115,7 @@ def field(
     plan = make_plan(names, metrics, papers, None if newsela is None else Path(newsela))
     make_directory(rows_folder, "the scores of the field")
     state = _survey(plan, rows_folder, restart=restart, processes=processes, progress=progress)
-    state = replace(state, changes=tuple(changes(before, state.json())))
+    state = replace(state, changes=tuple(changes(before, state.json())), history=_extend_history(before))
     files, total_bytes = [], 0
     for name, text in render_pages(state, progress):
         write_whole(folder / name, text)
@@ -135,13 +138,21 @@ def _read_previous(folder: Path) -> Record | None:
     return previous if isinstance(previous, dict) else None
 
 
+def _extend_history(before: Record | None) -> tuple[Record, ...]:
+    """Return what changed in earlier builds, the latest first."""
+    if before is None or not isinstance(before.get("built"), str):
+        return ()
+    latest = {"built": before["built"], "changes": before.get("changes", [])}
+    return (latest, *before.get("history", ()))[:_MOST_BUILDS]
+
+
 def _survey(plan: FieldPlan, folder: Path, *, restart: bool, processes: int | None, progress: Progress) -> Field:
     """Do the tasks of a plan that are not in the cache yet, and collect the findings of all."""
     ratings = tuple(SETTINGS["ratings"]) if plan.is_public else ()
     tasks = _tasks(plan, ratings, folder)
     results = {} if restart else {task: value for task in tasks if (value := load_finding(task, folder)) is not None}
     missing = [task for task in tasks if task not in results]
-    to_measure = dict.fromkeys(task.name for task in missing if task.kind == "standings")
+    to_measure = dict.fromkeys(task.name for task in missing if task.kind in ("standings", "samples"))
     for config in _grids(plan, to_measure, folder):
         grid(config, restart=restart, processes=processes, progress=progress)
     workers = engines.engine("local", processes=processes)
@@ -171,6 +182,8 @@ def _tasks(plan: FieldPlan, ratings: Sequence[str], folder: Path) -> list[FieldT
         data_key = hash_content(name)
         score_file = str(_rows(folder, specs) / f"{safe(name)}.npz")
         tasks.append(FieldTask("warnings", name, "\n".join(specs), digest(data_key, specs, 3)))
+        first = _first_decided(specs)
+        tasks.append(FieldTask("samples", name, first, digest(data_key, identities[first], 1), score_file))
         tasks += [
             FieldTask("standings", name, spec, digest(data_key, identities[spec], 4), score_file) for spec in specs
         ]
@@ -181,6 +194,11 @@ def _tasks(plan: FieldPlan, ratings: Sequence[str], folder: Path) -> list[FieldT
         outputs = str(plan.newsela) if plan.newsela is not None and paper in LICENSED else ""
         tasks.append(FieldTask("paper", paper, key=digest(paper, outputs, 3), path=outputs))
     return tasks
+
+
+def _first_decided(specs: Sequence[str]) -> str:
+    """Return the first metric that has a better side, by which the worst items are found."""
+    return next((spec for spec in specs if registry.metric(spec).better != "neither"), specs[0])
 
 
 def _rows(folder: Path, specs: Sequence[str]) -> Path:
@@ -205,7 +223,8 @@ def _field_set(name: str, specs: Sequence[str], findings: Mapping[tuple[str, str
     else:
         about = {key: getattr(data.card(name), key) for key in keys}
     standings = {spec: findings["standings", name, spec] for spec in specs}
-    return FieldSet(name, about, findings["warnings", name, "\n".join(specs)], standings)
+    samples = findings["samples", name, _first_decided(specs)]
+    return FieldSet(name, about, findings["warnings", name, "\n".join(specs)], standings, samples)
 
 
 def _field_metric(spec: str, ratings: Sequence[str], findings: Mapping[tuple[str, str, str], Any]) -> FieldMetric:

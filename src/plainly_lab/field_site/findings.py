@@ -4,7 +4,7 @@ All of it can be written to JSON (schema plainly.field/1) and to the cache of fi
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
 import plainly
@@ -78,6 +78,17 @@ class Doubts:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """An output of a system beside its source, with the score of the set's first metric."""
+
+    id: str
+    source: str
+    output: str
+    value: float
+    is_worst: bool
+
+
+@dataclass(frozen=True)
 class FieldSet:
     """A test set, and the standings on it by metric."""
 
@@ -85,6 +96,7 @@ class FieldSet:
     about: dict[str, str]  # what its card says: title, description, licence, homepage, notes
     doubts: Doubts
     standings: dict[str, Standings]
+    samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
 
     @property
     def by_metric(self) -> dict[str, dict[str, Standing]]:
@@ -181,6 +193,7 @@ class Field:
     total: int = 0
     left_out: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    history: tuple[Record, ...] = ()  # what changed in earlier builds, the latest first
 
     @cached_property
     def systems(self) -> dict[str, dict[str, dict[str, tuple[Standing, Standings]]]]:
@@ -205,6 +218,7 @@ class Field:
                 "papers": [paper.json() for paper in self.papers],
                 "left_out": self.left_out,
                 "changes": self.changes,
+                "history": self.history,
                 "warnings": [note.json() for note in self.notes()],
             }
         )

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import plainly
+from plainly import data
 from plainly.auditing.attacks import list_attacks
 from plainly.auditing.verdicts import Effect
 from plainly.core.formatting import abridge, count_noun, interval, label, listed, number, short, visible
@@ -14,12 +15,12 @@ from plainly.core.progress import Progress
 from plainly.core.result import Note, Record
 from plainly.core.tables import jsonable
 from plainly.reporting.figures import SIDES, Panel, Strip, Strips, slug
-from plainly.reporting.page import environment, read_style, score_cell, show_panels
+from plainly.reporting.page import environment, score_cell, show_panels
 from plainly.reporting.plots import draw_gains
-from plainly.reporting.svg import read_asset
+from plainly.reporting.svg import read_asset, read_style
 from plainly_lab.field_site.findings import Agreement, Field, FieldMetric, FieldSet, Paper, Standing, Standings
 from plainly_lab.field_site.tasks import family
-from plainly_lab.grids import format_mean
+from plainly_lab.grids import DEMO, format_mean
 from plainly_lab.reproductions.assetann import SYSTEMS
 from plainly_lab.reproductions.cells import ORIGINS, VERDICTS, Cell
 
@@ -49,12 +50,14 @@ def _name_files(kind: str, names: Iterable[str]) -> dict[str, str]:
 def render_pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
     """Yield every file of the site: its name and its content."""
     templates = environment("The field's pages")
+    templates.filters["system"] = lambda name: visible(data.system_title(name))
     links = {
         "set": _name_files("set", [test_set.name for test_set in field.sets]),
         "system": _name_files("system", field.systems),
         "metric": _name_files("metric", [metric.name for metric in field.metrics]),
     }
-    navigation = [("index.html", "Overview"), *([("papers.html", "Papers")] if field.papers else [])]
+    navigation = [("index.html", "Overview"), ("changes.html", "Changes")]
+    navigation += [("papers.html", "Papers")] if field.papers else []
     always = {
         "scripts": "'self' file:",
         "links": links,
@@ -62,7 +65,7 @@ def render_pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
         "version": plainly.__version__,
         "built": field.built,
     }
-    total = 1 + bool(field.papers) + len(field.sets) + len(field.metrics) + len(field.systems)
+    total = 2 + bool(field.papers) + len(field.sets) + len(field.metrics) + len(field.systems)
     with progress("writing pages", total=total, unit="pages") as tell:
         for template, file, content in _fill_pages(field, links):
             values = {**always, **content, "title": visible(content["title"]), "here": file}
@@ -76,6 +79,7 @@ def render_pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
 def _fill_pages(field: Field, links: Links) -> Iterator[tuple[str, str, Record]]:
     """Yield the template, the file and the values of each page."""
     yield "index", "index.html", fill_overview(field, links)
+    yield "changes", "changes.html", fill_changes(field)
     if field.papers:
         yield "papers", "papers.html", fill_papers(field)
     for test_set in field.sets:
@@ -108,8 +112,22 @@ def fill_overview(field: Field, links: Links) -> Record:
         "columns": columns,
         "leads": [{lead["metric"]: lead for lead in _leads(test_set)} for test_set in field.sets],
         "summaries": {paper.name: _summarise(paper) for paper in field.papers},
+        "systems": sorted(field.systems, key=lambda name: data.system_title(name).casefold()),
         "paper_count": count_noun(len(field.papers), "paper"),
         "field": field,
+    }
+
+
+def fill_changes(field: Field) -> Record:
+    """Return the values of the page about changes: this build and those before it."""
+    builds = [{"built": field.built, "changes": field.changes}, *field.history]
+    earlier = count_noun(len(field.history), "earlier one")
+    return {
+        "title": "What changed between builds",
+        "scope": f"What was added, removed and changed, in this build and in {earlier}.",
+        "sentences": [],
+        "builds": builds,
+        "left_out": field.left_out,
     }
 
 
@@ -121,7 +139,11 @@ def _findings(field: Field, links: Links) -> Iterator[Record]:
         for lead in leads:
             winners.setdefault(lead["system"], []).append(lead["metric"])
         start = f"On {test_set.name} {count_noun(len(leads), 'metric')} name {count_noun(len(winners), 'winner')}: "
-        text = start + "; ".join(f"{label(system)} by {listed(by)}" for system, by in winners.items()) + "."
+        text = (
+            start
+            + "; ".join(f"{label(data.system_title(system))} by {listed(by)}" for system, by in winners.items())
+            + "."
+        )
         yield {"text": text, "file": links["set"][test_set.name], "link": "See the set"}
     successes = {
         metric.name: [effect.fooled for effect in metric.audit.effects] for metric in field.metrics if metric.audit
@@ -171,8 +193,8 @@ def fill_set(field: Field, test_set: FieldSet, links: Links) -> Record:
         ],
         "rows": [
             {
-                "name": label(system),
-                "shown": abridge(system, _MOST_LETTERS),
+                "name": label(data.system_title(system)),
+                "shown": abridge(data.system_title(system), _MOST_LETTERS),
                 "link": links["system"][system],
                 "cells": [_cell(by_metric[spec][system], of) for spec, of in standings.items()],
             }
@@ -238,8 +260,15 @@ def fill_system(field: Field, system: str, links: Links) -> Record:
         doubts += [(test_set.name, message) for message in (*test_set.doubts.alarms_of.get(system, ()), *warnings)]
     published = list(_find_published(field, system))
     return {
-        "title": system,
-        "scope": f"Its outputs for {listed(list(by_set))}, as their authors published them.",
+        "title": data.system_title(system),
+        "scope": f"{system}: its outputs for {listed(list(by_set))}, as they were published.",
+        "about": list(_group_papers(data.describe_system(system, *(name for name in by_set if name != DEMO)))),
+        "samples": [
+            (test_set.name, name_column(spec, of), test_set.samples[system])
+            for test_set in field.sets
+            for spec, of in [_first_decided(test_set)]
+            if system in test_set.samples
+        ],
         "sentences": sentences[:_MOST_SENTENCES],
         "columns": [{"name": name, "file": links["set"][name]} for name in by_set],
         "rows": rows,
@@ -252,6 +281,21 @@ def fill_system(field: Field, system: str, links: Links) -> Record:
         "recipes": list(dict.fromkeys(cell["recipe"] for cell in published)),
         "doubts": doubts,
     }
+
+
+def _group_papers(papers: Iterable[data.SystemPaper]) -> Iterator[tuple[data.SystemPaper, list[data.SystemPaper]]]:
+    """Yield each paper once, with all outputs that it describes."""
+    groups: dict[str, list[data.SystemPaper]] = {}
+    for paper in papers:
+        groups.setdefault(paper.title, []).append(paper)
+    yield from ((group[0], group) for group in groups.values())
+
+
+def _first_decided(test_set: FieldSet) -> tuple[str, Standings]:
+    """Return the first metric of a set that has a better side, by which its samples were chosen."""
+    standings = test_set.standings
+    spec = next((spec for spec, of in standings.items() if of.better != "neither"), next(iter(standings)))
+    return spec, standings[spec]
 
 
 def _find_published(field: Field, system: str) -> Iterator[Record]:
@@ -391,7 +435,7 @@ def verdict(spec: str, standings: Standings) -> str:
     if standings.better == "neither":
         return f"{spec} has no better side."
     score = interval(best.value, best.low, best.high, page=True)
-    text = f"By {spec}, {short(best.system)} scores best: {score}."
+    text = f"By {spec}, {short(data.system_title(best.system))} scores best: {score}."
     ties = sum(standing.tied for standing in others)
     if not others or not standings.test:
         return text
@@ -423,7 +467,7 @@ def plot_standings(
 def _score_row(spec: str, standing: Standing, standings: Standings, link: str) -> Strip:
     value, low, high = standing.value, standing.low, standing.high
     kind = describe_standing(standing, standings.better)
-    name = abridge(standing.system)
+    name = abridge(data.system_title(standing.system))
     details = [
         label(standing.system) if name != label(standing.system) else "",
         f"{spec} {interval(value, low, high, page=True)}",

@@ -13,7 +13,7 @@ import plainly
 from plainly import data
 from plainly.auditing import audit
 from plainly.core import registry
-from plainly.core.errors import BadInput
+from plainly.core.errors import BadInput, DataUnavailable, MissingExtra
 from plainly.core.evalset import EvalSet
 from plainly.core.files import read_shipped, write_whole
 from plainly.core.progress import Tell
@@ -28,9 +28,9 @@ from plainly.scoring.comparisons import DECIDING
 from plainly.scoring.evaluate import add_intervals
 from plainly.scoring.score_file import open_saved
 from plainly.scoring.scores import Evaluation, Scores
-from plainly_lab.field_site.findings import Agreement, Doubts, MetricAudit, Paper, Standing, Standings
+from plainly_lab.field_site.findings import Agreement, Doubts, MetricAudit, Paper, Sample, Standing, Standings
 from plainly_lab.grids import DEMO, digest, safe
-from plainly_lab.reproductions import RECIPES, reproduce
+from plainly_lab.reproductions import RECIPES, check_requirements, reproduce
 from plainly_lab.reproductions.cells import published
 
 _SEED = re.compile(r"(.+)/\d+")
@@ -61,7 +61,10 @@ class FieldPlan:
 def make_plan(
     sets: Sequence[str] | None, metrics: Sequence[str] | None, papers: Sequence[str] | None, newsela: Path | None
 ) -> FieldPlan:
-    """Plan these sets and metrics, or all; a metric whose weights are not installed is left out and named."""
+    """Plan these sets and metrics, or all; what needs a model or a package that is not installed is left out and named.
+
+    A paper that was chosen is not left out: a package that it needs is asked for before any work is done.
+    """
     if newsela is not None and not newsela.is_dir():
         raise BadInput(f"There is no directory {newsela}. It should hold the licensed outputs, one file per system.")
     specs_by_set: dict[str, tuple[str, ...]] = {}
@@ -70,10 +73,20 @@ def make_plan(
         if not list_systems(full):
             raise BadInput(f"No outputs for {full} are public. Sets that have some: {', '.join(SETTINGS['sets'])}.")
         specs_by_set[full] = tuple(dict.fromkeys(metrics or SETTINGS["sets"].get(full, ("sari", "fkgl"))))
-    plan = FieldPlan(specs_by_set, tuple(RECIPES if papers is None else papers), newsela, ())
+    possible, left_out = [], []
+    for paper in RECIPES if papers is None else papers:
+        try:
+            check_requirements(paper)
+            possible.append(paper)
+        except MissingExtra as error:
+            if papers is not None:
+                raise
+            left_out.append(f"the paper {paper}: {str(error).rstrip('.')}")
+    plan = FieldPlan(specs_by_set, tuple(possible), newsela, ())
     missing = [spec for spec in plan.metrics if not _is_installed(spec)]
     installed = {name: tuple(spec for spec in specs if spec not in missing) for name, specs in plan.sets.items()}
-    return replace(plan, sets=installed, left_out=tuple(f"{spec}: its model is not installed" for spec in missing))
+    left_out += [f"{spec}: its model is not installed" for spec in missing]
+    return replace(plan, sets=installed, left_out=tuple(left_out))
 
 
 def list_systems(name: str) -> tuple[str, ...]:
@@ -115,7 +128,8 @@ def _is_installed(spec: str) -> bool:
 
 
 LICENSED = ("fkgl-gaming",)  # papers whose outputs are not public
-Finding = Standings | Doubts | MetricAudit | tuple[Agreement, ...] | Paper
+Finding = Standings | Doubts | MetricAudit | tuple[Agreement, ...] | Paper | dict[str, tuple[Sample, ...]]
+_SAMPLES, _WORST = 2, 3  # items of a system that its page shows
 
 
 @dataclass(frozen=True)
@@ -257,6 +271,27 @@ def _warnings(task: FieldTask) -> Doubts:
     )
 
 
+def _samples(task: FieldTask) -> dict[str, tuple[Sample, ...]]:
+    """Choose items of each system: some evenly spaced, and those that one metric scores worst."""
+    evalset, outputs = load_texts(task.name)
+    samples: dict[str, tuple[Sample, ...]] = {}
+    for system, of_system in open_saved(task.path).systems.items():
+        if family(system) in samples:
+            continue  # the first of several trainings represents the system
+        scores = of_system[task.spec]
+        values = scores.segments[scores.metric.outputs[0]]
+        ranking = np.argsort(values if scores.metric.better == "higher" else -values, kind="stable")
+        order = [int(at) for at in ranking if not np.isnan(values[at])]
+        worst: list[int] = order[:_WORST] if scores.metric.better != "neither" else []
+        others = sorted(set(order) - set(worst))
+        spread = [others[(2 * place + 1) * len(others) // (2 * _SAMPLES)] for place in range(_SAMPLES) if others]
+        samples[family(system)] = tuple(
+            Sample(evalset.ids[at], evalset.sources[at], outputs[system][at], float(values[at]), at in worst)
+            for at in (*dict.fromkeys(spread), *worst)
+        )
+    return samples
+
+
 def _audit(task: FieldTask) -> MetricAudit:
     """Attack a metric on some items of some systems."""
     settings = SETTINGS["audit"]
@@ -305,14 +340,15 @@ def _paper(task: FieldTask) -> Paper:
         return replace(paper, why=f"{reason} If you have them: plainly field --newsela DIR.")
     try:
         reproduction = reproduce(task.name, processes=1, outputs=task.path or None)
-    except ImportError as error:
-        return replace(paper, why=f"A package is missing: {error}.")
+    except (ImportError, MissingExtra, DataUnavailable) as error:  # the other pages do not depend on it
+        return replace(paper, why=str(error))
     return replace(paper, cells=reproduction.cells, conclusions=tuple(reproduction.conclusions))
 
 
 KINDS: dict[str, Callable[[FieldTask], Finding]] = {
     "standings": _standings,
     "warnings": _warnings,
+    "samples": _samples,
     "audit": _audit,
     "people": _people,
     "paper": _paper,

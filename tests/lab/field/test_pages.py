@@ -68,3 +68,15 @@ def test_tables_sort_and_the_theme_turns(large_site: FieldSite, chromium: Any) -
     page.click("#theme")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     page.close()
+
+
+def test_a_table_that_goes_on_to_the_right_shows_it(large_site: FieldSite, chromium: Any) -> None:
+    page = chromium.new_page(viewport={"width": 360, "height": 900})
+    page.goto((large_site.folder / "set-hsplit-first70.html").as_uri())
+    frame = page.locator(".scroll").first
+    assert frame.evaluate("frame => frame.scrollWidth > frame.clientWidth"), "too wide for this screen"
+    page.wait_for_selector(".scroll.more")
+    assert "gradient" in frame.evaluate("frame => getComputedStyle(frame).maskImage")
+    frame.evaluate("frame => { frame.scrollLeft = frame.scrollWidth; }")
+    page.wait_for_function("!document.querySelector('.scroll').classList.contains('more')")
+    page.close()

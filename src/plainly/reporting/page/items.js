@@ -25,7 +25,7 @@ page.later(() => {
 
   // Search looks in everything that belongs to an item; the text to look in is made at the first search.
   let haystack = null;
-  const texts = (i) => [ids[i], sources ? sources[i] : "", ...outputs.map((o) => o[i]), ...(references[i] || [])];
+  const texts = (i) => [ids[i], sources ? sources[i] : "", ...outputs.map((o) => o[i] ?? ""), ...(references[i] || [])];
   const search = (words) => {
     haystack ??= Array.from({ length: n }, (_, i) => texts(i).join("\n").toLowerCase());
     return (i) => words.every((word) => haystack[i].includes(word));
@@ -59,7 +59,8 @@ page.later(() => {
     const defined = chosenSystems().map((s) => scores[state.metric][s][i]).filter((v) => v !== null);
     return defined.length ? defined.reduce((a, b) => a + b) / defined.length : NaN;
   };
-  const flagged = (flags, i) => chosenSystems().some((s) => flags[s][i] === "1");
+  const flags = new Map(data.flags.map(({ key, label, short, items }) => [key, { label, short, items: items.map((of) => new Set(of)) }]));
+  const flagged = (key) => (i) => chosenSystems().some((s) => flags.get(key).items[s].has(i));
   const keys = { position: (i) => i, low: mean, high: mean, difference, disagreement };
 
   const state = { query: "", system: -1, metric: 0, order: "position", filters: new Set(), chosen: 0, items: [],
@@ -73,9 +74,7 @@ page.later(() => {
     let items = Array.from({ length: n }, (_, i) => i);
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length) items = items.filter(search(words));
-    if (state.filters.has("split")) items = items.filter((i) => flagged(data.split, i));
-    if (state.filters.has("copied")) items = items.filter((i) => flagged(data.copied, i));
-    if (state.filters.has("facts")) items = items.filter((i) => flagged(facts.wrong, i));
+    for (const key of state.filters) if (flags.has(key)) items = items.filter(flagged(key));
     if (state.filters.has("disagreement")) items = items.filter(top(disagreement));
     if (state.filters.has("difference")) items = items.filter(top(difference));
     if (state.order !== "position") {
@@ -94,7 +93,7 @@ page.later(() => {
   // The list holds only the rows that are seen.
   const list = $("list"), spacer = list.firstElementChild, detail = $("detail");
   const rowLabel = (i) => state.order === "disagreement" ? `apart ${shown(disagreement(i))}`
-    : state.order === "difference" ? `difference ${shown(difference(i))}` : `${metrics[state.metric].spec} ${shown(mean(i))}`;
+    : state.order === "difference" ? `difference ${shown(difference(i))}` : `${metrics[state.metric].name} ${shown(mean(i))}`;
   const option = (place) => {
     const i = state.items[place];
     const row = make("div", "option");
@@ -343,8 +342,8 @@ page.later(() => {
   const base = (i) => {
     const kind = state.against[0], at = Number(state.against.slice(1));
     if (kind === "r" && references[i]?.[at] !== undefined) return references[i][at];
-    if (state.against !== "source" && outputs[at]) return outputs[at][i];
-    return sources ? sources[i] : outputs[0][i];
+    if (state.against !== "source" && outputs[at]) return outputs[at][i] ?? "";
+    return sources ? sources[i] : outputs[0][i] ?? "";
   };
   const show = () => {
     if (!state.items.length) {
@@ -391,14 +390,12 @@ page.later(() => {
     others.open = detail.querySelector("details.others")?.open ?? false;
     for (const s of ordered) {
       if (!outputs[s]) continue;
-      const extra = metrics.map((metric, m) => make("span", "chip", `${metric.spec} ${shown(scores[m][s][i])}`));
-      if (data.split[s][i] === "1") extra.push(make("span", "flag", "split"));
-      if (data.copied[s][i] === "1") extra.push(make("span", "flag", "copied"));
-      if (facts && facts.wrong[s][i] === "1") extra.push(make("span", "flag", "facts"));
-      const part = block(systems[s], drawn(outputs[s][i], s), extra);
+      const extra = metrics.map((metric, m) => make("span", "chip", `${metric.name} ${shown(scores[m][s][i])}`));
+      for (const { short, items } of flags.values()) if (items[s].has(i)) extra.push(make("span", "flag", short));
+      const part = block(systems[s], outputs[s][i] === null ? make("p", "empty", "No output.") : drawn(outputs[s][i], s), extra);
       metrics.forEach((metric, m) => {
         const reason = reasons[m][s]?.[i];
-        if (reason) part.append(make("p", "reason", `${metric.spec}, against what is usual: ${reason}`));
+        if (reason) part.append(make("p", "reason", `${metric.name}, against what is usual: ${reason}`));
       });
       const lost = state.view === "operations" ? gone(i, s) : null;
       if (lost) part.append(lost);
@@ -410,7 +407,7 @@ page.later(() => {
     if (systems.length > MOST) content.push(others);
     if (references[i]?.length) {
       const more = make("details", "references"), summary = make("summary", "", `${references[i].length} reference${references[i].length === 1 ? "" : "s"}`);
-      more.open = detail.querySelector("details.references")?.open ?? !small;
+      more.open = detail.querySelector("details.references")?.open ?? false;
       more.append(summary, ...references[i].map((text, k) => block(`Reference ${k + 1}`, drawn(text))));
       content.push(more);
     }
@@ -419,14 +416,18 @@ page.later(() => {
 
   systems.forEach((name, s) => $("system").append(new Option(name.slice(0, 60), s)));
   $("system").prepend(new Option("All systems", -1, true, true));
-  metrics.forEach(({ spec }, m) => $("metric").append(new Option(spec, m)));
+  metrics.forEach(({ name }, m) => $("metric").append(new Option(name, m)));
   if (!directed.length || directed.length < 2) $("order").querySelector("[value=disagreement]").remove();
   if (systems.length < 2) $("order").querySelector("[value=difference]").remove();
-  for (const box of document.querySelectorAll(".filters input")) {
-    const possible = { split: data.split.some(Boolean), copied: data.copied.some(Boolean), facts: Boolean(facts && sources),
-                       disagreement: directed.length > 1, difference: systems.length > 1 }[box.value];
-    if (!possible) { box.parentElement.remove(); continue; }
-    box.addEventListener("change", () => { box.checked ? state.filters.add(box.value) : state.filters.delete(box.value); refresh(); });
+  const choices = [...flags].map(([key, { label }]) => [key, label]);
+  if (directed.length > 1) choices.push(["disagreement", "where metrics disagree"]);
+  if (systems.length > 1) choices.push(["difference", "where systems differ most"]);
+  for (const [key, words] of choices) {
+    const label = make("label"), box = make("input");
+    Object.assign(box, { type: "checkbox", value: key });
+    box.addEventListener("change", () => { box.checked ? state.filters.add(key) : state.filters.delete(key); refresh(); });
+    label.append(box, ` ${words}`);
+    document.querySelector(".filters").append(label);
   }
   $("search").addEventListener("input", (event) => { state.query = event.target.value; refresh(); });
   $("search").addEventListener("keydown", (event) => {

@@ -43,6 +43,13 @@ const page = (() => {
       table.tBodies[0].append(...rows);
     }));
   }
+  // A table that goes on to the right fades out there, until its end is reached.
+  const fade = (frame) => frame.classList.toggle("more", frame.scrollWidth - frame.clientWidth - frame.scrollLeft > 2);
+  const watcher = new ResizeObserver((entries) => entries.forEach((entry) => fade(entry.target)));
+  for (const frame of document.querySelectorAll(".scroll")) {
+    watcher.observe(frame);
+    frame.addEventListener("scroll", () => fade(frame), { passive: true });
+  }
   const parts = $("parts");
   if (parts) parts.addEventListener("click", () => {
     parts.setAttribute("aria-pressed", String($("table").classList.toggle("parts")));
