@@ -1,13 +1,12 @@
 """How often the gate blocks what it should, and what it should not: the tables of docs/gate.md.
 
-    python bench/gate.py letters [--part "held out"] [--preset plain] [--write]
-    python bench/gate.py letters-2 [--preset plain] [--write]
+    python bench/gate.py letters|letters-2|letters-3 [--part "tuning"] [--preset plain] [--write]
     python bench/gate.py attacks [--references 3] [--preset plain] [--write]
     python bench/gate.py baseline [--runs 2000] [--write]
     python bench/gate.py speed [--write]
 
-``letters`` and ``letters-2``: the held-out pairs of letters.jsonl and of letters-2.jsonl, by language and group; only
-counts are printed. ``attacks``: every attack of the
+``letters``, ``letters-2`` and ``letters-3``: the held-out pairs of these files, by language and group; only counts are
+printed. ``attacks``: every attack of the
 audit on references that people wrote for ASSET's test set, the share of the attacked outputs that is blocked or to be
 reviewed, and whether a run with 5 % of them is stopped; beside them the untouched references. ``baseline``: the error
 rate of the rule on a baseline, by simulation. ``speed``: how long ``check`` takes, warm and without the score cache,
@@ -194,9 +193,11 @@ def markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+LETTERS = {"letters": "held out", "letters-2": "held out 2", "letters-3": "held out 3"}
 HEADERS: dict[str, Row] = {
-    "letters": ("language", "group", "wrong", "blocked", "review", "pass", "sound", "blocked", "review", "pass"),
-    "letters-2": ("language", "group", "wrong", "blocked", "review", "pass", "sound", "blocked", "review", "pass"),
+    **dict.fromkeys(
+        LETTERS, ("language", "group", "wrong", "blocked", "review", "pass", "sound", "blocked", "review", "pass")
+    ),
     "attacks": ("attack", "what it does", "outputs", "blocked", "review", "runs stopped"),
     "baseline": ("differences between items", "items", "passes"),
     "speed": ("what", "time", "CPU time"),
@@ -207,7 +208,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("table", choices=HEADERS)
     parser.add_argument("--preset", default="plain")
-    parser.add_argument("--part", default="held out", choices=PARTS)
+    parser.add_argument("--part", choices=PARTS, help="another part of the letters than the held-out one")
     parser.add_argument("--references", type=int, default=3, help="how many of the ten references of ASSET")
     parser.add_argument("--runs", type=int, default=2000, help="simulated experiments")
     parser.add_argument("--write", action="store_true", help="put the table into docs/gate.md")
@@ -215,8 +216,7 @@ def main() -> None:
     if args.table == "speed":
         os.environ["PLAINLY_SCORE_CACHE"] = "off"
     compute: dict[str, Callable[[], list[Row]]] = {
-        "letters": lambda: letters(args.preset, args.part),
-        "letters-2": lambda: letters(args.preset, "held out 2"),
+        **dict.fromkeys(LETTERS, lambda: letters(args.preset, args.part or LETTERS[args.table])),
         "attacks": lambda: attacked(load_preset(args.preset), args.references),
         "baseline": lambda: [*simulated(runs=args.runs)],
         "speed": lambda: speed(args.preset),

@@ -1,11 +1,11 @@
-"""Check the pairs in letters.jsonl and letters-2.jsonl and print what they consist of.
+"""Check the pairs in letters.jsonl, letters-2.jsonl and letters-3.jsonl and print what they consist of.
 
 Each pair is a source and a rewording in plain language, either sound or wrong in one thing. There are 32 pairs for each
-language and group in the first file and 16 in the second, half of them wrong; a quarter are letters of several
-paragraphs. In a wrong pair ``source_words`` and ``output_words`` are the words in question; one of them is empty if a
-statement was added or lost. All texts were written for this benchmark, those of the second file by other authors, who
-did not know the rules. Rules may be developed on the parts ``tuning`` and ``tuning 2``; figures to be reported come
-from ``held out`` and ``held out 2``, of which no pair is read during development.
+language and group in the first file, 16 in the second and 24 in the third, half of them wrong; a quarter are letters of
+several paragraphs. In a wrong pair ``source_words`` and ``output_words`` are the words in question; one of them is
+empty if a statement was added or lost. All texts were written for this benchmark; those of the second and the third
+file are by other authors, who did not know the rules. Rules may be developed on the three tuning parts; figures to be
+reported come from the held-out parts, of which no pair is read during development.
 
     python bench/letters.py
 
@@ -23,13 +23,15 @@ from typing import TypedDict
 
 FILE = Path(__file__).parent / "letters.jsonl"
 SECOND = Path(__file__).parent / "letters-2.jsonl"
+THIRD = Path(__file__).parent / "letters-3.jsonl"
 LANGUAGES = ("en", "de")
 GROUPS = "amount", "period", "date", "name", "negation", "modality", "quantifier", "cause", "addition", "contact"
 KINDS = {"sound": False, "wrong": True}
-PARTS = ("tuning", "held out", "tuning 2", "held out 2")
+PARTS = ("tuning", "held out", "tuning 2", "held out 2", "tuning 3", "held out 3")
 CELLS = {  # (letter, wrong): pairs
     FILE: {(False, False): 12, (False, True): 12, (True, False): 4, (True, True): 4},
     SECOND: {(False, False): 6, (False, True): 6, (True, False): 2, (True, True): 2},
+    THIRD: {(False, False): 9, (False, True): 9, (True, False): 3, (True, True): 3},
 }
 LETTER_WORDS = range(100, 221)
 BOLD = 0.6  # an output that shares less than this with its source is worded boldly
@@ -87,12 +89,13 @@ def read_part(*names: str) -> list[Pair]:
 def part(pair: Pair) -> str:
     """The part that a pair belongs to.
 
-    In the first file the last byte of the SHA-256 of the source is even or odd; in the second the id says "a" or "b".
+    In the second file the id says "a" or "b". In the others, of which the third has "c" in its ids, the last byte of the
+    SHA-256 of the source is even or odd.
     """
     letter = pair["id"].split("-")[1]
     if letter in ("a", "b"):
         return PARTS[2 + (letter == "b")]
-    return PARTS[hashlib.sha256(pair["source"].encode()).digest()[-1] % 2]
+    return PARTS[(4 if letter == "c" else 0) + hashlib.sha256(pair["source"].encode()).digest()[-1] % 2]
 
 
 def content_words(text: str, language: str) -> list[str]:
@@ -128,7 +131,7 @@ def _pair_faults(pair: Pair) -> Iterator[str]:
     if set(pair) != Pair.__required_keys__:
         yield f"fields {sorted(pair)}"
         return
-    if not re.fullmatch(rf"{pair['language']}(-[ab])?-{pair['group']}-\d\d", pair["id"]):
+    if not re.fullmatch(rf"{pair['language']}(-[abc])?-{pair['group']}-\d\d", pair["id"]):
         yield "the id does not name the language and the group"
     if pair["source_words"] not in pair["source"] or pair["output_words"] not in pair["output"]:
         yield "the words in question are not in the text"

@@ -365,3 +365,17 @@ def test_rules_can_be_switched(tmp_path: Path) -> None:
     assert "en-plain.Passive" not in rules
     with pytest.raises(BadInput, match="no rule 'Pasive'"):
         check_documents([file], off=["Pasive"], language="en")
+
+
+@pytest.mark.parametrize("preset", ["plain", "easy"])
+def test_a_file_and_a_text_get_one_verdict(preset: str, tmp_path: Path) -> None:
+    german = "Die Inanspruchnahme der Leistungen setzt die Vorlage der erforderlichen Nachweisunterlagen voraus.\n"
+    for text in (HARD, PLAIN, german):
+        file = tmp_path / "text.txt"
+        file.write_text(text, encoding="utf-8")
+        (document,) = check_documents([file], preset=preset).documents
+        result = plainly.check(text, preset=preset)
+        levels = [finding.outcome for finding in result.findings if finding.rule == "level"]
+        assert levels == ([] if document.prose.verdict.outcome == "pass" else [document.prose.verdict.outcome])
+        assert result.prose.verdict == document.prose.verdict
+    assert plainly.check(HARD, preset=preset).outcome == "block"

@@ -20,7 +20,7 @@ from plainly.checks.check import CheckResult, check
 from plainly.checks.documents import Document, Kind, read_document, read_documents
 from plainly.checks.findings import Finding, strictest
 from plainly.checks.prose import TARGETS, Prose, ProsePart, analyse
-from plainly.checks.rules import FailOn
+from plainly.checks.rules import LEVEL, FailOn
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.files import read_whole
 from plainly.core.formatting import count_noun, number
@@ -31,7 +31,6 @@ from plainly.io.files import PathLike
 from plainly.text.languages import detection
 
 Target = Literal["A1", "A2", "B1", "B2", "C1"]
-LEVEL = "level"  # the rule of the verdict
 SEVERITIES: Mapping[Outcome, str] = {"block": "error", "review": "warning", "pass": "suggestion"}
 _SHOWN = 5  # hardest sentences of a file
 _BASELINE = "plainly.baseline/1"

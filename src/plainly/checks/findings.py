@@ -10,12 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from plainly.checks.documents import parse_document
+from plainly.checks.prose import TARGETS, judge
 from plainly.checks.rules import (
     CAPITALS,
     COPY,
     EMPTY,
     FACTS,
     LANGUAGE,
+    LEVEL,
     MISALIGNED,
     NOTHING_SHARED,
     OPEN_END,
@@ -139,7 +142,7 @@ def find_violations(
     ``facts`` the result of ``check_facts`` where there is one.
     """
     sources = evalset.sources if evalset.has_sources else None
-    copies = _copy_violations(rules, evalset, outputs)
+    whole = _copy_violations(rules, evalset, outputs) if sources else _level_violations(rules, evalset, outputs)
     for start in range(0, len(outputs), _CHUNK):
         places = [
             place for place in range(start, min(start + _CHUNK, len(outputs))) if not isinstance(outputs[place], Absent)
@@ -156,7 +159,7 @@ def find_violations(
                 *fact_findings.get(place, ()),
                 *_text_violations(rules, sources[place] if sources is not None else "", output, language),
                 *(replace(finding, reason=reasons.get((place, finding.rule), "")) for finding in limits[place]),
-                *copies.get(place, ()),
+                *whole.get(place, ()),
             ]
             if item in misaligned and MISALIGNED in rules.forbid:
                 violations.append(Finding("", MISALIGNED, _sentence(MISALIGNED), stop=len(output)))
@@ -323,18 +326,15 @@ def _explain_limits(
 
 
 def _copy_violations(rules: Rules, evalset: EvalSet, outputs: Sequence[str]) -> dict[int, list[Finding]]:
-    """Return the outputs that are (nearly) their source and not plain; without a source, every output is measured.
+    """Return the outputs that are (nearly) their source and not plain.
 
-    A copy is right only if the source is plain already. Where a few words were changed, or there is no source, a
-    text that is not plain is reviewed.
+    A copy is right only if the source is plain already. Where a few words were changed, it is reviewed.
     """
-    sources = evalset.sources if evalset.has_sources else None
+    sources = evalset.sources
     places = [
         place
         for place, output in enumerate(outputs if rules.copies else ())
-        if not isinstance(output, Absent)
-        and has_words(output)
-        and (sources is None or output_faults.similarity(sources[place], output) >= _NEARLY)
+        if _is_text(output) and output_faults.similarity(sources[place], output) >= _NEARLY
     ]
     if not places:
         return {}
@@ -346,15 +346,26 @@ def _copy_violations(rules: Rules, evalset: EvalSet, outputs: Sequence[str]) -> 
         broken = list(_limit_violations(rules.copies, index, segments))
         if broken:
             reasons = " ".join(finding.message for finding in broken)
-            opening = "Not plain"
-            outcome: Outcome = "review"
-            if sources is not None:
-                is_copy = output_faults.similarity(sources[place], outputs[place]) >= _SAME
-                opening = f"{'Copied' if is_copy else 'Hardly changed'} from a source that is not plain"
-                outcome = "block" if is_copy else "review"
-            value = broken[0].value
-            violations[place] = [Finding("", COPY, f"{opening}: {reasons}", outcome, value=value)]
+            is_copy = output_faults.similarity(sources[place], outputs[place]) >= _SAME
+            opening = f"{'Copied' if is_copy else 'Hardly changed'} from a source that is not plain"
+            outcome: Outcome = "block" if is_copy else "review"
+            violations[place] = [Finding("", COPY, f"{opening}: {reasons}", outcome, value=broken[0].value)]
     return violations
+
+
+def _level_violations(rules: Rules, evalset: EvalSet, outputs: Sequence[str]) -> dict[int, list[Finding]]:
+    """Return the texts without a source that are not plain enough for the preset, as ``plainly check`` decides."""
+    violations = {}
+    for place, output in enumerate(outputs if rules.name in TARGETS else ()):
+        if _is_text(output):
+            verdict = judge(parse_document(output), language=evalset.language, preset=rules.name)
+            if verdict.outcome != "pass":
+                violations[place] = [Finding("", LEVEL, verdict.message, verdict.outcome)]
+    return violations
+
+
+def _is_text(output: str) -> bool:
+    return not isinstance(output, Absent) and has_words(output)
 
 
 @lru_cache(maxsize=1000)

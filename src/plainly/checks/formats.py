@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from plainly import __version__
-from plainly.checks.document_checks import LEVEL, DocumentChecks, DocumentFinding
+from plainly.checks.document_checks import DocumentChecks, DocumentFinding
 from plainly.checks.gate import Gate
-from plainly.checks.rules import FailOn
+from plainly.checks.rules import LEVEL, FailOn
 from plainly.core.formatting import count_noun, interval
 from plainly.core.result import Record
 from plainly.io.faults import EXPLANATIONS

@@ -32,7 +32,7 @@ _LIMIT = re.compile(r"\s*(?P<metric>[^<>=()]+(?:\([^()]*\))?(?:\.\w+)?)\s*(?P<si
 LEVELS = {"A1": 1.0, "A2": 2.0, "B1": 3.0, "B2": 4.0, "C1": 5.0, "C2": 6.0}
 # Faults of an output that need no metric: those of the doctor, and these.
 EMPTY, OPEN_END, LANGUAGE, WORDS = "empty", "open-end", "language", "words"
-MISALIGNED, COPY, FACTS = "misaligned", "copy", "facts"
+MISALIGNED, COPY, LEVEL, FACTS = "misaligned", "copy", "level", "facts"
 UNFINISHED, CAPITALS, UNRELATED, NOTHING_SHARED = "unfinished", "capitals", "unrelated", "no-shared-word"
 FAULTS = (EMPTY, *output_faults.CHECKS, OPEN_END, CAPITALS, UNRELATED, NOTHING_SHARED, LANGUAGE, MISALIGNED)
 # The share that ``allow`` grants is about style. No output may have one of these, or change a fact.

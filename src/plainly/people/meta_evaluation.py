@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, combinations, product
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -426,8 +426,10 @@ def meta(
     judgements = read_ratings(ratings, progress=progress)
     names = tuple(judgements[name].dimension for name in as_texts("dimensions", dimensions))
     main = names or (usual_dimension(judgements),)
-    entries = (split_specs(entry) if isinstance(entry, str) else [entry] for entry in _as_list(() if metrics is None else metrics))
-    specs: list[str | Metric] = list(chain.from_iterable(entries))
+    entries = [metrics] if isinstance(metrics, str) else [] if metrics is None else metrics
+    specs: list[str | Metric] = list(
+        chain.from_iterable(split_specs(entry) if isinstance(entry, str) else [entry] for entry in entries)
+    )
     correlations = calibration = panel = None
     if calibrate is not None and (scores is not None or not specs):
         raise BadInput("calibrate= needs a metric that is measured here: metrics=['judge(model=NAME)'].")
@@ -443,7 +445,7 @@ def meta(
             sets = as_texts("references", references)
             sets = list(texts.references) if "each" in sets else sets
             by_references = [
-                score_units(texts, units, resolved, references=name, progress=progress) for name in sets or [None]
+                score_units(texts, units, resolved, references=name, progress=progress) for name in (sets or (None,))
             ]
         if calibrate is not None:
             calibration = fit_calibration(texts, by_references[0], resolved, main[0], calibrate, sampling)
@@ -497,7 +499,3 @@ def _metric_remarks(judgements: Judgements, specs: Sequence[str | Metric]) -> tu
     shipped = {spec: metric for spec, metric in resolved.items() if uses_shipped_model(metric)}
     descriptions = [Note(f"{describe_for_methods(metric, spec)}.") for spec, metric in shipped.items()]
     return (*descriptions, *diagnose(evalset, {"": texts}, resolved, quick=True, only=("metric-language",)))
-
-
-def _as_list(names: str | Sequence[Any]) -> Sequence[Any]:
-    return [names] if isinstance(names, str) else names

@@ -7,9 +7,10 @@ from html import escape
 from pathlib import Path
 
 from plainly import __version__
-from plainly.checks.document_checks import LEVEL, DocumentCheck, DocumentChecks, DocumentFinding
+from plainly.checks.document_checks import DocumentCheck, DocumentChecks, DocumentFinding
 from plainly.checks.documents import CODE, Document, DocumentUnit
 from plainly.checks.prose import ProsePart, level_name
+from plainly.checks.rules import LEVEL
 from plainly.core.formatting import count_noun, number
 
 _MARKS = re.compile(r"^`+ ?| ?`+$|</?(?:code|kbd|samp)[^>]*>|^<|>$")
