@@ -89,8 +89,8 @@ def read_part(*names: str) -> list[Pair]:
 def part(pair: Pair) -> str:
     """The part that a pair belongs to.
 
-    In the second file the id says "a" or "b". In the others, of which the third has "c" in its ids, the last byte of the
-    SHA-256 of the source is even or odd.
+    In the second file the id says "a" or "b". In the others, of which the third has "c" in its ids, the last byte of
+    the SHA-256 of the source is even or odd.
     """
     letter = pair["id"].split("-")[1]
     if letter in ("a", "b"):
