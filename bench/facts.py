@@ -5,9 +5,9 @@ Run: python bench/facts.py letters [--held-out] [--write]
 
 Letters: precision by kind of the findings that are certain in the letters, whose sound pairs are also taken with one
 digit changed, and the pairs that are blocked or sent to review, by group. Rules are developed on the tuning parts of
-bench/letters.jsonl and bench/letters-2.jsonl and on bench/values.jsonl. ``--held-out`` prints the other parts, of which
-no pair was read during development; ``--write`` writes the table to factcheck/precision.toml, from which follows what
-blocks, and to docs/facts.md.
+bench/letters.jsonl, letters-2.jsonl, letters-3.jsonl and values-2.jsonl and on values.jsonl. ``--held-out`` prints the
+other parts, of which no pair was read during development; ``--write`` writes the table to factcheck/precision.toml,
+from which follows what blocks, and to docs/facts.md.
 
 Planted: the audit's negate, swap-numbers, swap-names, hallucinate and drop-split on ASSET's references, where an attack
 records what it changed; found means: a finding of that kind that overlaps with the change. People: the annotations of
@@ -58,8 +58,10 @@ _PEOPLE = "AshOlogn/Evaluating-Factuality-in-Text-Simplification"
 
 def letters(*, held_out: bool = False, write: bool = False) -> None:
     """Precision by kind, and the pairs blocked or sent to review, by group and language."""
-    names = ("held out", "held out 2") if held_out else ("tuning", "tuning 2")
-    parts = {f"letters{'-2' if name.endswith('2') else ''}": benchmark.read_part(name) for name in names}
+    name = "held out" if held_out else "tuning"
+    files = {"letters": name, "letters-2": f"{name} 2", "letters-3": f"{name} 3"}
+    parts = {file: benchmark.read_part(part) for file, part in files.items()}
+    parts["values-2"] = benchmark.read_half_of_values(held_out=held_out)
     if not held_out:
         parts["values"] = benchmark.read_pairs(MORE)
     pairs = [pair for part in parts.values() for pair in part]
@@ -80,7 +82,7 @@ def letters(*, held_out: bool = False, write: bool = False) -> None:
                 if not is_right:
                     false.add(key)
     rows = {key: (counts[key], right[key], *_wilson(right[key], counts[key])) for key in sorted(counts)}
-    print(f"{', '.join(names)}: findings that are certain")
+    print(f"{name}: findings that are certain")
     for (language, kind), (n, good, low, high) in rows.items():
         print(f"  {language} {kind:10} {good:3} of {n:3} right, {good / n:.0%} [{low:.0%}, {high:.0%}]")
     blocking = {key for key, (n, good, *_) in rows.items() if good >= reading.PRECISE * n}
@@ -135,7 +137,8 @@ def _outcome_table(
         outcomes[*cell, "all"] += 1
     lines = ["| group | English wrong | English sound | German wrong | German sound |", "|---|--:|--:|--:|--:|"]
     cells = [(language, wrong) for language in benchmark.LANGUAGES for wrong in (True, False)]
-    groups = [group for group in benchmark.GROUPS if any(pair["group"] == group for pair in pairs)]
+    known = (*benchmark.GROUPS[:3], "time", "quantity", "percent", *benchmark.GROUPS[3:])
+    groups = [group for group in known if any(pair["group"] == group for pair in pairs)]
 
     def row(name: str, groups: Sequence[str]) -> str:
         counts = [
@@ -145,7 +148,7 @@ def _outcome_table(
         return f"| {name} | " + " | ".join(f"{a} + {b} of {total}" for a, b, total in counts) + " |"
 
     lines += [row(group, [group]) for group in groups]
-    if len(groups) > len(VALUE_GROUPS):
+    if set(groups) > {*VALUE_GROUPS, "negation"}:
         lines.append(row("amount, period, date, contact", VALUE_GROUPS))
     return "\n".join([*lines, row("all", groups)])
 

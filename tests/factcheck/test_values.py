@@ -56,6 +56,10 @@ def _check(source: str, output: str, language: str) -> list[FactFinding]:
         ("en", "a fortnight", "period", [14]),
         ("en", "a year and a half", "period", [547.875]),
         ("en", "1 hour and 15 minutes", "period", [75 / 1440, 60 / 1440]),
+        ("en", "at six-monthly intervals", "period", [182.625]),
+        ("en", "1 metre 20", "quantity", [1.2]),
+        ("en", "-2 °C", "quantity", [-2]),
+        ("en", "10 kilolitres", "quantity", [10_000]),
         ("en", "twice a year", "period", [182.625]),
         ("en", "every second week", "period", [14]),
         ("en", "7:30 p.m.", "time", [1170]),
@@ -149,7 +153,13 @@ def test_a_changed_value_is_found(pair: dict[str, Any]) -> None:
         ("The lease ends on 3 May 2026.", "You can stay until 3 June 2026.", True),
         ("The lease ends on 3 May 2026.", "You can stay until 28 July 2026.", False),
         ("Replies take up to 48 hours.", "You hear from us in the next 48 days.", True),
-        ("Replies take up to 16 weeks.", "You hear from us in the next 9 months.", False),
+        ("Replies take up to 16 weeks.", "You hear from us in the next 9 months.", True),
+        ("Replies take up to 16 weeks.", "You hear from us in the next 3 years.", False),
+        ("The meeting is on 30 October 2025.", "We meet on Friday, 30 October 2025.", True),
+        ("Keep it at between 2 °C and 8 °C.", "Keep it at between -2 and 8 degrees.", True),
+        ("Our office: 1150 Larch Boulevard.", "Come to 1150 Larch Avenue.", True),
+        ("Bills come every six weeks.", "You get a bill every six months.", True),
+        ("You may camp here until 15 July.", "You can put up your tent from 15 July.", True),
         ("Leave at least 50 cm free.", "Leave at most 50 cm free.", True),
         ("The lease ends on 3 May 2026.", "You can stay until 33 May 2026.", True),
     ],
@@ -159,6 +169,55 @@ def test_a_finding_is_certain_only_where_one_value_replaces_another(source: str,
     findings = [finding for finding in check_values(match) if finding.harms]
     assert findings
     assert any(finding.sure >= CERTAIN for finding in findings) is is_certain
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "asks"),
+    [
+        # A value of the source is gone, and another one of its kind is there: it may have taken its place.
+        ("Your payment of £92 has been raised to £117.", "From now on you pay £92.", True),
+        ("For a leak ring 0800 327 4410, for bills 0800 327 4490.", "A leak? Ring 0800 327 4490.", True),
+        ("Pay by 20 August. You leave on 3 September.", "You leave on 3 September. Pay by then.", True),
+        # It is gone together with all of its kind, follows from what is there, or is named by its weekday.
+        ("Your payment of £92 has been raised to £117.", "From now on you pay more.", False),
+        ("Your rent of £500 rises by £20.", "Your rent of £500 rises. You pay £520.", False),
+        ("Come on Monday 20 April or Tuesday 21 April 2026.", "Come on Monday 20 April or the Tuesday.", False),
+    ],
+)
+def test_a_lost_value_asks_for_review_where_another_one_may_have_replaced_it(
+    source: str, output: str, asks: bool
+) -> None:
+    (check,) = Facts(model=None).check([source], [output])
+    assert any(finding.outcome == "review" for finding in check.findings if finding.kind in VALUES) is asks
+
+
+_MONDAYS = "Staff meet on the first Monday of each month. The year starts on 1 August 2026."
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "follows"),
+    [
+        ("It is of 2 December and came on 9 December.", "It is of 2 December and came 7 days later.", True),
+        # What is calculated must use what is gone, or nothing of its kind may be gone.
+        ("It is of 2 December, came on 9 December and holds from 16 December.",
+         "It is of 2 December and came two weeks later. It holds from 16 December.", False),
+        ("Of 640 people, 480 are happy and 96 are not.", "Of 640, 480 are happy, 96 not, and 64 do not say.", True),
+        (_MONDAYS, "The year starts on 1 August 2026. Staff meet on 3 August.", True),
+        (_MONDAYS, "The year starts on 1 August 2026. Staff meet on 4 August.", False),
+        ("Post it by 23 December.", "Post it two days before Christmas Day.", True),
+        ("Clear it on the day preceding 13 April.", "Work is on 13 April. Clear it on 12 April.", True),
+        ("Clear it on the day preceding 13 April.", "Work is on 13 April. Clear it on 14 April.", False),
+    ],
+)  # fmt: skip
+def test_a_value_follows_from_those_of_the_source(source: str, output: str, follows: bool) -> None:
+    pair = next(iter(match_pairs([source], [output])))
+    assert any(finding.kind == "arithmetic" for finding in check_values(pair)) is follows
+
+
+def test_the_numbers_of_an_example_are_free() -> None:
+    source = "The fee is 40 euros. Members pay half."
+    assert not _check(source, "The fee is 40 euros. For example, members pay 15 euros instead of 30 euros.", "en")
+    assert _check(source, "The fee is 40 euros. Members pay 15 euros.", "en")
 
 
 # Each row has one value in several notations.

@@ -7,16 +7,28 @@ same kind that the output does not have, otherwise added. Equal values are compa
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
-from plainly.factcheck.derivations import Derivations
-from plainly.factcheck.equality import KEYS, classify_harmless, is_close, is_equal, is_equal_kind, measure
+from plainly.factcheck.derivations import Derivations, date_of
+from plainly.factcheck.equality import (
+    KEYS,
+    classify_harmless,
+    is_alike,
+    is_close,
+    is_equal,
+    is_equal_kind,
+    measure,
+)
 from plainly.factcheck.reading import CERTAIN, FactFinding, MatchedPair, Span
 from plainly.factcheck.values import Value, digits, read_values, squeeze, words
 
+_NEAR = 6  # a period that replaces another one is at most so many times as long
 LIKELY, UNLIKELY = 0.6, 0.3  # of a finding that a person has to look at, and of one that counts little
+_CONFUSABLE = ("address", "amount", "percent", "quantity", "date", "time", "phone", "email")
 _NEARBY = 48  # values of the source that a new one is compared with: the nearest in a long text
 LEAST = 0.2  # the confidence from which a finding is reported
 _SPLIT = re.compile(r"(?<=[.!?;:])\s+|\n+")
@@ -66,7 +78,7 @@ def _judge_change(value: Value, other: Value, evidence: _Evidence) -> float:
         if (value.kind == "percent" and value.raw != 0.5) or value.form == other.form == "bare":  # half: most of them
             return CERTAIN if evidence.only and evidence.lost else UNLIKELY
         is_pair = value.form == other.form and evidence.only and evidence.lost
-        is_stated = _STATED.match(value.text) and _STATED.match(other.text) and not evidence.rated
+        is_stated = _is_stated(value) and _is_stated(other) and not evidence.rated
         return UNLIKELY if not is_pair else CERTAIN if is_stated else LIKELY
     if evidence.follows:
         return LIKELY if evidence.variant and evidence.lost else UNLIKELY
@@ -83,10 +95,8 @@ def _differ_in_one_part(value: Value, other: Value, evidence: _Evidence) -> bool
         pairs = [(int(a), int(b)) for a in value.numbers for b in other.numbers]
         return any(a // 60 % 12 == b // 60 % 12 or (a - b) % 30 == 0 for a, b in pairs)
     if value.kind in ("period", "quantity"):
-        is_whole = (value.scale < 28) == (other.scale < 28)  # weeks and months cannot be converted exactly
-        return (
-            value.raw == other.raw or value.scale == other.scale or (is_whole and evidence.only and evidence.shared > 0)
-        )
+        is_near = evidence.only and max(value.number, other.number) <= _NEAR * min(value.number, other.number)
+        return value.raw == other.raw or value.scale == other.scale or is_near
     if value.kind == "date" and value.form == other.form == "day":
         months, days = zip(value.date[1:], other.date[1:], strict=True)
         return months[0] == months[1] or days[0] == days[1] or months == days[::-1]
@@ -110,7 +120,9 @@ def _judge_addition(value: Value) -> float:
         return CERTAIN if len(value.key) >= 4 else LIKELY
     if value.form == "impossible":
         return CERTAIN
-    is_vague = value.in_words or value.about or value.raw <= 1 or value.form == "weekday"
+    is_one = value.raw <= 1 and value.kind != "date" and is_close(value.number, value.raw * value.scale)
+    is_name = value.kind == "time" and not re.search(r"\d|\w\s\w", value.text)  # noon
+    is_vague = (value.in_words and value.kind != "time") or value.about or is_one or is_name or value.form == "weekday"
     return 0.0 if value.weak else UNLIKELY if is_vague else LIKELY
 
 
@@ -125,7 +137,7 @@ class _Comparison:
             id(other) for value, others in zip(outputs, self.equals, strict=True) for other in _closest(value, others)
         }
         self.free = [value for value in sources if id(value) not in matched]
-        self.derivations = Derivations(pair, sources, outputs, self.free)
+        self.derivations = Derivations(pair.source, pair.output, sources, outputs, self.free)
         self.equals = [
             [] if self._has_better(value, others) else others
             for value, others in zip(outputs, self.equals, strict=True)
@@ -164,19 +176,61 @@ class _Comparison:
                 yield from self._check_equal(value, others)
             elif not self._is_contained(value):
                 unequal.append(value)
-        doubtful = []
-        for value in unequal:
-            explained = self._explain(value)
-            if explained is None:
-                doubtful.append(value)
-            else:
-                yield explained
-        yield from self._check_doubtful(doubtful)
+        derived: set[str] = set()
+        for from_lost in (True, False):  # what explains a lost value first
+            doubtful = []
+            for value in unequal:
+                explained = self._explain(value, from_lost=from_lost)
+                if explained is None:
+                    doubtful.append(value)
+                else:
+                    derived.add(value.kind)
+                    yield explained
+            unequal = doubtful
+        yield from self._check_doubtful(unequal)
         yield from self._find_exchanges()
+        yield from self._find_wrong_weekdays()
         yield from self._compare_channels()
         for value in self.free:
             if not value.weak and value.kind != "number" and value.form not in ("weekday", "interval", "fraction"):
-                yield self.pair.span_finding("lost", value.kind, 1.0, (value.span,), (), 0.0)
+                lost = self.pair.span_finding("lost", value.kind, 1.0, (value.span,), (), 0.0)
+                yield replace(lost, is_confusable=self._is_confusable(value, derived))
+
+    def _find_wrong_weekdays(self) -> Iterator[FactFinding]:
+        """Report a weekday that is not the one of the date beside it, if it is the right one in the source."""
+        for weekday, day in pairwise(self.outputs):
+            between = self.pair.output.text[weekday.span[1] : day.span[0]]
+            if (
+                weekday.form != "weekday"
+                or day.form != "day"
+                or not re.fullmatch(r",?\s(?:(?:the|dem|den)\s)?", between)
+            ):
+                continue
+            dates = [other.date for other in (day, *self.sources) if all(other.date) and is_equal(day, other)]
+            names = {date(*each).isoweekday() for each in dates}
+            stated = {int(other.number) for other in self.sources if other.form == "weekday"}
+            if names and weekday.number not in names and weekday.number not in stated:
+                yield self.pair.span_finding("changed", "date", CERTAIN, (), (weekday.span,))
+
+    def _is_confusable(self, lost: Value, derived: Collection[str]) -> bool:
+        """Return whether the output gives another value of the same kind, and nothing that may follow from this one."""
+        is_exact = lost.kind in _CONFUSABLE and (lost.kind != "date" or lost.form == "day")
+        is_midnight = lost.kind == "time" and lost.number % 1440 == 0  # the end of a day
+        if lost.kind == "date" and _weekday_of(lost, self.sources) & {
+            int(value.number) for value in self.outputs if value.form == "weekday"
+        }:
+            return False  # by Wednesday
+        implied = Derivations(self.pair.output, self.pair.source, self.outputs, self.sources, ())
+        return (
+            is_exact
+            and not is_midnight
+            and lost.kind not in derived
+            and implied.origin(lost, self.outputs, from_lost=False) is None
+            and any(
+                others and measure(value) == measure(lost)
+                for value, others in zip(self.outputs, self.equals, strict=True)
+            )
+        )
 
     def _with_year(self, value: Value, others: list[Value]) -> list[Value]:
         """Leave out days and months without a year if the source has another month in the year of the value."""
@@ -190,7 +244,7 @@ class _Comparison:
     def _is_contained(self, value: Value) -> bool:
         """Return whether the letters and digits of a reference stand in the source, maybe written apart."""
         key = value.key or digits(value.text)
-        if value.kind in KEYS and len(key) >= 4 and squeeze(key) in self.squeezed:
+        if value.kind in KEYS and value.form != "house" and len(key) >= 4 and squeeze(key) in self.squeezed:
             return True
         return value.kind == "number" and len(key) >= 5 and key in self.squeezed
 
@@ -218,15 +272,18 @@ class _Comparison:
 
     # Values that the source does not have
 
-    def _explain(self, value: Value) -> FactFinding | None:
+    def _explain(self, value: Value, *, from_lost: bool) -> FactFinding | None:
         """Return what makes a value harmless that the source does not have: it is rounded, converted or calculated."""
-        for other in self._near(value):
+        for other in self._near(value) if from_lost else ():
             if kind := classify_harmless(value, other):
                 self._take(other)
                 return self.pair.span_finding("harmless", kind, 1.0, (other.span,), (value.span,))
-        if self.derivations.explains(value, self._near(value)):
-            return self.pair.span_finding("harmless", "arithmetic", 0.6, (), (value.span,))
-        return None
+        operands = self.derivations.origin(value, self._near(value), from_lost=from_lost)
+        if operands is None:
+            return None
+        self._take(*operands)
+        self.derivations.results.append(replace(value, span=operands[0].span) if operands else value)
+        return self.pair.span_finding("harmless", "arithmetic", 0.6, (), (value.span,))
 
     def _near(self, value: Value) -> Sequence[Value]:
         """Return the values of the source that a new one is compared with: the nearest in a long text."""
@@ -252,9 +309,14 @@ class _Comparison:
                 evidence = self._weigh(value, other, values)
                 sure = _judge_change(value, other, evidence)
                 yield self._changed(other, value, sure)
-            elif (sure := _judge_addition(value)) >= LEAST:
+            elif (sure := _judge_addition(value)) >= LEAST and not self._is_example(value):
                 yield self.pair.span_finding("added", value.kind, sure, (), (value.span,))
         self._take(*replaced.values())
+
+    def _is_example(self, value: Value) -> bool:
+        """Return whether a value stands in an example, whose numbers are free."""
+        before = self.pair.output.text[max(0, value.span[0] - 160) : value.span[0]]
+        return bool(_EXAMPLE.search(before))
 
     def _align(self, values: Sequence[Value]) -> dict[int, Value]:
         """Return the value of the source that each one replaces: the pairs that fit best come first."""
@@ -262,7 +324,7 @@ class _Comparison:
             (self._rate(value, other), at, place)
             for at, value in enumerate(values)
             for place, other in enumerate((*self.free, *self._surplus))
-            if _is_alike(value, other)
+            if is_alike(value, other)
         ]
         others = (*self.free, *self._surplus)
         replaced: dict[int, Value] = {}
@@ -295,8 +357,8 @@ class _Comparison:
         return _Evidence(
             in_place=self._is_in_place(value, other),
             shared=self._count_shared(value, other),
-            only=sum(_is_alike(value, mine) and mine.kind == other.kind for mine in self.free) == 1
-            and sum(_is_alike(mine, other) and mine.kind == value.kind for mine in values) == 1,
+            only=sum(is_alike(value, mine) and mine.kind == other.kind for mine in self.free) == 1
+            and sum(is_alike(mine, other) and mine.kind == value.kind for mine in values) == 1,
             lost=any(other is mine for mine in self.free),
             variant=_is_variant(value, other),
             follows=self.derivations.may_follow(value, self._near(value)),
@@ -366,12 +428,15 @@ class _Comparison:
                 yield self._changed(new, value, CERTAIN)
 
 
-# Intervals that say how often; "a week" and "im Monat" may belong to an amount, and "daily" to a list of times.
-_STATED = re.compile(
-    r"(?!daily|täglich)(?:\w+ly|\w+lich|every|each|alle|jede|annual|twice|\w+mal|\w+ times)", re.IGNORECASE
+def _is_stated(value: Value) -> bool:
+    """Return whether a value says how often: "a week" and "im Monat" may belong to an amount, "daily" to times."""
+    return value.form == "interval" and not re.match(r"(?:an?|per|pro|[ai]m|in|daily|täglich)\b", value.text.lower())
+
+
+_EXAMPLE = re.compile(
+    r"\b(?:for\s(?:example|instance)|e\.g\.|(?:an|ein)\s(?:example|Beispiel)|zum\sBeispiel|z\.\s?B\.|Beispiel:|Example:|imagine|angenommen|say)\b[^\n]*$",
+    re.IGNORECASE,
 )
-
-
 _CHANNELS = {
     name: re.compile(
         rf"\b(?P<by>(?:by|per|via|mit\sder|mit|through|als)\s(?:einer?\s|the\s|an?\s)?)?(?:{words})\b", re.IGNORECASE
@@ -393,9 +458,33 @@ _CHANNELS = {
 }
 _CONTRARY = tuple(
     (a, b)
-    for one in (("min", "max"), ("before", "after"), ("each", "total"), ("gross", "net"), ("by", "to"))
+    for one in (
+        ("min", "max"),
+        ("before", "after"),
+        ("each", "total"),
+        ("gross", "net"),
+        ("by", "to"),
+        ("starting", "ending"),
+    )
     for a, b in (one, one[::-1])
 )
+
+
+_UP_TO = r"\s(?:(?:zum|am|dem|den|the|on|and\sincluding|einschließlich)\s)*(?:\w+,?\s(?:dem\s|den\s|the\s)?)?$"
+_LIMITS = {
+    "starting": re.compile(rf"\b(?:ab|seit|starting|as\sof|from){_UP_TO}"),
+    "ending": re.compile(rf"\b(?:until|till|by|no\slater\sthan|at\sthe\slatest|bis|spätestens){_UP_TO}"),
+}
+
+
+def _weekday_of(day: Value, values: Sequence[Value]) -> set[int]:
+    """Return the weekday of a day, if its year is known or the weekday stands directly before it."""
+    year = day.date[0] or next((value.date[0] for value in values if value.date[0]), 0)
+    named = {
+        int(a.number) for a, b in pairwise(values) if b is day and a.form == "weekday" and b.span[0] - a.span[1] < 8
+    }
+    known = date_of(replace(day, date=(year, *day.date[1:]))) if year and all(day.date[1:]) else None
+    return named | ({known.isoweekday()} if known else set())
 
 
 def _side_words(text: str, value: Value) -> set[str]:
@@ -404,6 +493,9 @@ def _side_words(text: str, value: Value) -> set[str]:
     before, after = text[max(0, start - 14) : start].lower(), text[end : end + 16].lower()
     around = before + " " + after
     marks: set[str] = set()
+    if value.kind in ("date", "time"):
+        close = text[max(0, start - 30) : start].lower()
+        marks |= {name for name, pattern in _LIMITS.items() if pattern.search(close)}
     if value.kind not in ("amount", "percent", "quantity", "period") or value.form == "interval":
         return marks
     if re.search(r"\b(?:gross|brutto\w*)\b", around):
@@ -468,38 +560,3 @@ def _next_word(text: str, span: Span) -> str:
 def _closest(value: Value, others: Sequence[Value]) -> Sequence[Value]:
     """Return those of some equal values that are as exact as a value, or all: "December" is not "22 December"."""
     return [other for other in others if (other.kind, other.form) == (value.kind, value.form)] or others
-
-
-def _is_alike(value: Value, other: Value) -> bool:
-    """Return whether one may replace the other."""
-    if value.kind in KEYS:
-        if value.kind != other.kind:
-            if value.unit in ("number", "nummer", "nr", "no") and other.form == "house":
-                return True
-            return (
-                {value.kind, other.kind} <= {"phone", "reference", "address"}
-                and other.form != "label"
-                and len(digits(other.key)) >= 5
-            )
-        return value.kind != "reference" or value.form == other.form or len(digits(value.key)) >= 4
-    if value.kind == "date" and other.kind == "date":
-        groups = ({"day", "month", "impossible"}, {"weekday"}, {"year", "decade", "century"}, {"quarter", "month"})
-        return any({value.form, other.form} <= group for group in groups)
-    if value.kind == other.kind:
-        if value.kind == "period":
-            return (value.form == "interval") == (other.form == "interval") and (value.form == "bare") == (
-                other.form == "bare"
-            )
-        if value.kind == "quantity":
-            return value.unit == other.unit or is_close(value.raw, other.raw)
-        return True
-    pair = {value.kind, other.kind}
-    if pair == {"date", "number"}:
-        return "year" in (value.form, other.form) and min(value.raw, other.raw) >= 1000
-    if is_close(value.raw, other.raw) and pair <= {"amount", "quantity", "percent", "period"}:
-        return value.raw != 1 and not other.weak
-    return (
-        "number" in pair
-        and pair & {"quantity", "amount", "percent", "period"} != set()
-        and not (value.weak or other.weak or value.form or other.form)
-    )

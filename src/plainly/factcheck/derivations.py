@@ -1,39 +1,50 @@
 """What follows from the values of a source: sums and shares, days and times that are counted from others, limits.
 
-A value of the output that follows is not a change. ``explains`` is sure of it; ``may_follow`` is true where it may have
+A value of the output that follows is not a change. ``origin`` is sure of it; ``may_follow`` is true where it may have
 been calculated in a way that cannot be told from an error.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import combinations, pairwise
 
-from plainly.factcheck.equality import is_close, is_equal, measure
-from plainly.factcheck.reading import MatchedPair, Span
-from plainly.factcheck.values import ADULT, LAST_DAYS, Value, digits, relative_days
+from plainly.factcheck.equality import is_alike, is_close, is_equal, measure
+from plainly.factcheck.reading import ReadText, Span
+from plainly.factcheck.values import ADULT, LAST_DAYS, MONTH, YEAR, Value, digits, relative_days
 
 _TOGETHER, _IN_A_SENTENCE = 300, 220  # characters between values that are multiplied, or added
 
 
 _MEASURED = ("amount", "percent", "quantity", "period", "number")
+Operands = tuple[Value, ...]  # values of the source that another one is calculated from
 
 
 class Derivations:
-    """The values of a pair, and which of the source the output lacks."""
+    """The values of two texts, and which of the source the output lacks.
+
+    With the texts exchanged, it tells what follows from an output.
+    """
 
     def __init__(
-        self, pair: MatchedPair, sources: Sequence[Value], outputs: Sequence[Value], free: Sequence[Value]
+        self,
+        source: ReadText,
+        output: ReadText,
+        sources: Sequence[Value],
+        outputs: Sequence[Value],
+        free: Sequence[Value],
     ) -> None:
-        self.pair, self.sources, self.outputs, self.free = pair, sources, outputs, free
-        self.lower = pair.source.text.lower()
+        self.source, self.output = source, output
+        self.sources, self.outputs, self.free = sources, outputs, free
+        self.lower = source.text.lower()
+        self.results: list[Value] = []  # what was calculated, from which more may be
 
     def may_follow(self, value: Value, near: Sequence[Value]) -> bool:
         """Return whether a value may come out of others in a way that the rules do not know for sure."""
         if value.kind in ("amount", "quantity"):
             return self._is_calculated_in_steps(value, near)
         if value.kind == "period":
-            if re.match(r"\s(?:a|per|im|pro)\s(?:year|jahr)", self.pair.output.text[value.span[1] :].lower()):
+            if re.match(r"\s(?:a|per|im|pro)\s(?:year|jahr)", self.output.text[value.span[1] :].lower()):
                 return True  # two days a month, 24 days a year
             return any(  # about a month: four weeks
                 mine.kind == "period"
@@ -44,11 +55,45 @@ class Derivations:
             )
         return False
 
-    def explains(self, value: Value, sources: Sequence[Value]) -> bool:
+    def origin(self, value: Value, sources: Sequence[Value], *, from_lost: bool) -> Operands | None:
+        """Return the values of the source that a value follows from; None if it does not follow.
+
+        With ``from_lost`` the output must lack one of them. Without, it must lack nothing that the value may stand for:
+        otherwise the value is rather a wrong version of what is lost than calculated from what is there.
+        """
+        if not from_lost and self._is_derived(value):
+            return ()
+        if value.kind not in _MEASURED:
+            return None
+        for operands in self._origins(value, sources):
+            if any(_is_in(operand, self.free) for operand in operands):
+                return operands
+            if not from_lost and not self._lacks_any(value, operands):
+                return operands
+        return None
+
+    def _origins(self, value: Value, sources: Sequence[Value]) -> Iterator[Operands]:
+        yield from self._calculations(value, sources)
+        yield from self._borders(value)
+        yield from self._gaps(value)
+        if self._is_count(value):
+            yield ()
+
+    def _lacks_any(self, value: Value, operands: Operands) -> bool:
+        """Return whether the output lacks a value like this one, or like those that it would follow from."""
+        measures = {measure(operand) for operand in operands}
+        return any(
+            not other.weak and (is_alike(value, other) or measure(other) in measures)
+            for other in self.free
+            if other.kind != "number" or value.kind == "number"
+        )
+
+    def _is_derived(self, value: Value) -> bool:
+        """Return whether a phone number, a date, a time or an age follows from the source."""
         if value.kind == "phone":
-            numbers = [other.key for other in sources if other.kind == "phone"]
-            ends = {other.key for other in sources if other.kind == "reference"} | {
-                digits(other.text) for other in sources if other.kind == "number"
+            numbers = [other.key for other in self.sources if other.kind == "phone"]
+            ends = {other.key for other in self.sources if other.kind == "reference"} | {
+                digits(other.text) for other in self.sources if other.kind == "number"
             }
             return any(
                 value.key.endswith(end) and number.startswith(value.key[: -len(end)])
@@ -60,28 +105,20 @@ class Derivations:
             return self._is_derived_date(value)
         if value.kind == "time":
             return self._is_derived_time(value)
-        if value.kind in _MEASURED:
-            if value.raw == 18 and ADULT & set(re.findall(r"[\w-]+", self.lower)):
-                return True
-            return (
-                self._is_calculated(value, sources)
-                or self._is_count(value)
-                or self._is_border(value)
-                or self._is_between(value)
-            )
-        return False
+        is_age = value.kind in _MEASURED and value.raw == 18
+        return (is_age and not ADULT.isdisjoint(re.findall(r"[\w-]+", self.lower))) or self._is_span(value)
 
-    def _is_between(self, value: Value) -> bool:
-        """Return whether a period lies between two times or two days of the source."""
+    def _is_span(self, value: Value) -> bool:
+        """Return whether a period counts days in the source (four times a year, with four days), or the years since."""
         if value.kind != "period":
             return False
-        if value.form == "interval":  # four times a year, with four days
+        if value.form == "interval":
             return (
                 value.raw > 1
                 and sum(other.kind == "date" and other.form in ("day", "month") for other in self.sources) == value.raw
             )
-        if (value.number >= 3650 and re.match(r"\s(?:ago|old)\b", self.pair.output.text[value.span[1] :])) or re.search(
-            r"\bvor\s(?:\w+\s){0,2}$", self.pair.output.text[: value.span[0]]
+        if (value.number >= 3650 and re.match(r"\s(?:ago|old)\b", self.output.text[value.span[1] :])) or re.search(
+            r"\bvor\s(?:\w+\s){0,2}$", self.output.text[: value.span[0]]
         ):
             years = value.number / 365.25
             since = [
@@ -90,92 +127,108 @@ class Derivations:
                 if other.form in ("year", "decade", "century", "day") and other.kind == "date"
             ]
             return any(0.75 * years <= 2025 - year <= 1.35 * years for year in since)
-        if value.number < 1:
-            times = sorted({number for other in self.sources if other.kind == "time" for number in other.numbers})
-            gap = round(value.number * 1440)
-            return any(
-                (later - earlier) % 1440 == gap or (earlier - later) % 1440 == gap
-                for earlier, later in combinations(times, 2)
-            )
-        days = [date_of(other) for other in self.sources if other.kind == "date" and other.form == "day"]
-        gaps = {abs((later - earlier).days) for earlier, later in combinations([day for day in days if day], 2)}
-        return any(round(value.number) in (gap, gap + 1) for gap in gaps)
+        return False
 
-    def _is_border(self, value: Value) -> bool:
-        """Return whether a whole number is the last before or the first after one: below 16, up to 15."""
+    def _gaps(self, value: Value) -> Iterator[Operands]:
+        """Yield the times or days that a period lies between."""
+        if value.kind != "period" or value.form == "interval":
+            return
+        if value.number < 1:
+            gap = round(value.number * 1440)
+            for a, b in combinations([other for other in self.sources if other.kind == "time"], 2):
+                between = {(first - second) % 1440 for first in a.numbers for second in b.numbers}
+                if gap in between or (-gap) % 1440 in between:
+                    yield a, b
+            return
+        days = [(other, date_of(other)) for other in self.sources if other.kind == "date" and other.form == "day"]
+        for (a, first), (b, second) in combinations(days, 2):
+            if first and second and round(value.number) - abs((first - second).days) in (0, 1):
+                yield a, b
+
+    def _borders(self, value: Value) -> Iterator[Operands]:
+        """Yield a whole number of which this is the last before it or the first after it: below 16, up to 15."""
         if value.kind not in ("number", "period") or not value.raw.is_integer():
-            return False
+            return
         for other in self.sources:
             step = value.raw - other.raw
             is_measured_alike = value.kind == "number" or other.scale == value.scale
             if other.kind in ("number", "period") and is_measured_alike and abs(step) == 1:
-                texts = (self.pair.output.text, value.span), (self.pair.source.text, other.span)
+                texts = (self.output.text, value.span), (self.source.text, other.span)
                 edges = [_find_edge(text.lower(), span) for text, span in texts]
                 if (*edges, step) in _SAME_EDGES:
-                    return True
-        return False
+                    yield (other,)
 
     def _is_count(self, value: Value) -> bool:
         """Return whether a small number may count what the source lists."""
-        if value.kind != "number":
+        if value.kind != "number" or value.form:
             return False
         if 2 <= value.raw <= 12 and re.search(rf"\b(?:{_SMALL_NUMBERS[int(value.raw)]})[-a-zäöüß]", self.lower):
             return True  # two beds, of a Zweibettzimmer
         if not value.in_words:
             return False
         listed = (
-            self.pair.source.tokens.count(",")
-            + 1
-            + sum(word in ("and", "und", "or", "oder") for word in self.pair.source.lower)
+            self.source.tokens.count(",") + 1 + sum(word in ("and", "und", "or", "oder") for word in self.source.lower)
         )
         return 2 <= value.raw <= min(9, listed)
 
-    def _is_calculated(self, value: Value, sources: Sequence[Value]) -> bool:
-        measured = [other for other in sources if other.kind in _MEASURED and other.numbers]
+    def _calculations(self, value: Value, sources: Sequence[Value]) -> Iterator[Operands]:
+        """Yield the values of the source that a value may be calculated from, for each way to do so."""
+        measured = [other for other in (*sources, *self.results) if other.kind in _MEASURED and other.numbers]
         same = [
             other
             for other in measured
             if measure(other) == measure(value) or (value.kind == "number" and other.kind == "amount")
         ]
-        target = value.number
-        for a, b in combinations(same, 2):
-            if are_together(
-                a, b, _IN_A_SENTENCE if value.kind != "number" or value.raw > 12 else _IN_A_SENTENCE // 2
-            ) and not (a.weak or b.weak):
-                low, high = sorted((a.number, b.number))
-                if value.kind == "number" and value.in_words and value.raw <= 2:
-                    break
-                if is_close(target, high + low) or (
-                    is_close(target, high - low)
-                    and value.kind != "period"
-                    and (target > 10 or value.kind != "number" or a.kind != "number")
-                ):
-                    return True
-                if value.kind == "percent" and high and abs(100 * low / high - target) < 0.5 and a.kind != "percent":
-                    return True
+        yield from self._sums(value, same)
         if value.kind == "percent":
-            numbers = [other for other in measured if other.kind in ("number", "amount", "quantity") and not other.weak]
-            for a, b in combinations(numbers, 2):
-                low, high = sorted((a.number, b.number))
-                if (
-                    are_together(a, b)
-                    and measure(a) == measure(b)
-                    and high
-                    and (
-                        abs(100 * low / high - target) < 0.5 or abs(100 * (high - low) / low - target) < 0.5
-                        if low
-                        else False
-                    )
-                ):
-                    return True
-            if any(
-                other.kind == "percent" and is_close(100 - other.number, target, 0.01)
-                for other in sources
-                if other.form == "fraction" or any(is_equal(mine, other) for mine in self.outputs)
+            yield from self._shares(value, sources, measured)
+        if (value.kind == "number" and value.raw <= 12) or value.form == "interval":
+            return
+        yield from self._products(value, measured, same)
+
+    def _sums(self, value: Value, same: Sequence[Value]) -> Iterator[Operands]:
+        """Yield two values of which it is the sum, the difference or the percentage."""
+        target = value.number
+        limit = _IN_A_SENTENCE if value.kind != "number" or value.raw > 12 else _IN_A_SENTENCE // 2
+        if value.kind == "number" and value.in_words and value.raw <= 2:
+            return
+        for a, b in combinations(same, 2):
+            if not are_together(a, b, limit) or a.weak or b.weak:
+                continue
+            low, high = sorted((a.number, b.number))
+            is_difference = is_close(target, high - low) and (
+                value.kind != "period" and (target > 10 or value.kind != "number" or a.kind != "number")
+            )
+            is_share = value.kind == "percent" and high and abs(100 * low / high - target) < 0.5 and a.kind != "percent"
+            if value.kind in ("amount", "number", "quantity", "percent"):
+                for whole in same:  # the rest: 640 − 480 − 96
+                    is_rest = whole.number > high + low and is_close(target, whole.number - high - low)
+                    if is_rest and target > 2 and whole is not a and whole is not b and are_together(a, whole, limit):
+                        yield whole, a, b
+            is_sum = is_close(target, high + low) and (value.kind != "period" or low < high)
+            if is_sum or is_difference or is_share:
+                yield a, b
+
+    def _shares(self, value: Value, sources: Sequence[Value], measured: Sequence[Value]) -> Iterator[Operands]:
+        """Yield two values of which it is the ratio or the growth, or the share that is the rest of it."""
+        numbers = [other for other in measured if other.kind in ("number", "amount", "quantity") and not other.weak]
+        for a, b in combinations(numbers, 2):
+            low, high = sorted((a.number, b.number))
+            if are_together(a, b) and measure(a) == measure(b) and low:
+                shares = (100 * low / high, 100 * (high - low) / low, 100 * (high - low) / high)
+                if any(abs(share - value.number) < 0.5 for share in shares):
+                    yield a, b
+        for other in sources:
+            is_rest = other.kind == "percent" and is_close(100 - other.number, value.number, 0.01)
+            is_named = _REST.search(self.output.text)
+            if is_rest and (
+                is_named or other.form == "fraction" or any(is_equal(mine, other) for mine in self.outputs)
             ):
-                return True
-        if value.kind == "number" and value.raw <= 12:
-            return False
+                yield (other,)
+
+    def _products(self, value: Value, measured: Sequence[Value], same: Sequence[Value]) -> Iterator[Operands]:
+        """Yield values of which it is the product, in one step or in two: 3 × 400 mg, less a third."""
+        target = value.number
         beside = [
             mine.raw
             for mine in self.outputs
@@ -184,18 +237,13 @@ class Derivations:
             and not mine.form
             and abs(mine.span[0] - value.span[0]) < 60
         ]
-        if value.kind in ("amount", "quantity") and any(
-            is_close(target, other.number * times) for other in same for times in beside
-        ):
-            return True
-        intervals = {
-            v.number for v in (*self.sources, *self.outputs) if v.kind == "period" and v.form == "interval" and v.number
-        }
-        intervals |= {v.per for v in (*self.sources, *self.outputs) if v.per}
-        ratios = {a / b for a in intervals for b in intervals if a > b * 1.5}
-        bases = [(other, other.number) for other in same]
+        if _TOTAL.search(self.output.text[max(0, value.span[0] - 60) : value.span[1] + 30]):
+            counts = [round(mine.number / MONTH) for mine in self.outputs if mine.kind == "period" and mine.number > 28]
+            beside += [count for count in counts if 2 <= count <= 60]
+        if value.kind in ("amount", "quantity"):
+            yield from ((other,) for other in same for times in beside if is_close(target, other.number * times))
         for other in measured:
-            factors = []
+            factors: list[float] = []
             if other.kind == "number" and other.raw >= 2 and other.form != "ordinal":
                 factors = [other.raw, 1 / other.raw]
             elif other.kind == "percent" and 0 < other.number < 100:
@@ -205,41 +253,40 @@ class Derivations:
                     factors += [1 + share, 1 / (1 + share), share / (1 + share)]
             elif other.raw > 1 and (other.kind, value.kind) in _RATES:
                 factors = [other.raw, 1 / other.raw]
-            for base, number in bases:
-                if base is not other and are_together(base, other):
-                    for factor in factors:
-                        if _comes_to(target, number * factor):
-                            return True
-                        # Two steps: 3 × 400 mg, less a third.
-                        for third in measured:
-                            if (
-                                third is not other
-                                and third is not base
-                                and third.kind == "percent"
-                                and third.form == "fraction"
-                                and factor > 1
-                                and are_together(base, third)
-                            ):
-                                share = third.number / 100
-                                if _comes_to(target, number * factor * (1 - share)) or _comes_to(
-                                    target, number * factor * share
-                                ):
-                                    return True
+            for base in same:
+                if base is other or not are_together(base, other):
+                    continue
+                for factor in factors:
+                    if _comes_to(target, base.number * factor):
+                        yield base, other
+                    for third in measured if factor > 1 else ():
+                        is_share = third.kind == "percent" and third.form == "fraction"
+                        if is_share and third is not other and third is not base and are_together(base, third):
+                            share = third.number / 100
+                            if any(_comes_to(target, base.number * factor * part) for part in (share, 1 - share)):
+                                yield base, other, third
         if value.kind in ("amount", "quantity"):
-            return any(
-                is_close(target, number * rate, 0.01)
-                for _, number in bases
-                for ratio in ratios
-                for rate in (ratio, 1 / ratio)
-            )
-        if value.kind != "period" or value.form == "interval":
-            return False
-        return any(
-            is_close(target, number * times)
-            and _REPEATED.search(self.lower, max(0, base.span[0] - _IN_A_SENTENCE), base.span[1] + _IN_A_SENTENCE)
-            for base, number in bases
-            for times in (2, 3)
-        )
+            if _DOUBLE.search(self.lower) or _DOUBLE.search(self.output.text.lower()):
+                yield from ((base,) for base in same if is_close(target, 2 * base.number))
+            intervals = {
+                each.number
+                for each in (*self.sources, *self.outputs)
+                if each.kind == "period" and each.form == "interval" and each.number
+            }
+            intervals |= {each.per for each in (*self.sources, *self.outputs) if each.per}
+            both = self.lower, self.output.text.lower()
+            intervals |= {days for word, days in _CYCLES.items() if any(re.search(word, text) for text in both)}
+            ratios = {a / b for a in intervals for b in intervals if a > b * 1.5}
+            for base in same:
+                if any(is_close(target, base.number * rate, 0.01) for ratio in ratios for rate in (ratio, 1 / ratio)):
+                    yield (base,)
+        elif value.kind == "period":
+            for base in same:
+                around = max(0, base.span[0] - _IN_A_SENTENCE), base.span[1] + _IN_A_SENTENCE
+                if any(is_close(target, base.number * times) for times in (2, 3)) and _REPEATED.search(
+                    self.lower, *around
+                ):
+                    yield (base,)
 
     def _is_calculated_in_steps(self, value: Value, sources: Sequence[Value]) -> bool:
         """Return whether a number may come out in two steps, or from three values: then it may still be right."""
@@ -258,8 +305,8 @@ class Derivations:
             | {1 / number for number in plain}
             | shares
             | {1 - share for share in shares}
-            | ({12.0, 1 / 12, 4.0, 0.25} if _PERIODIC.search(self.lower + self.pair.output.text.lower()) else set())
-            | ({2.0, 0.5} if _DOUBLE.search(self.lower + self.pair.output.text.lower()) else set())
+            | ({12.0, 1 / 12, 4.0, 0.25} if _PERIODIC.search(self.lower + self.output.text.lower()) else set())
+            | ({2.0, 0.5} if _DOUBLE.search(self.lower + self.output.text.lower()) else set())
         )
         target = value.number
         results = {number * factor for number in numbers for factor in factors}
@@ -272,21 +319,10 @@ class Derivations:
         dates = [other for other in self.sources if other.kind == "date"]
         has_relative = bool(relative_days().search(self.lower))
         if value.form == "weekday":
-            full = [
-                other.date
-                for other in (*dates, *(mine for mine in self.outputs if mine.kind == "date"))
-                if all(other.date)
-            ]
-            names = {_weekday(*day) for day in full} - {0}
-            if value.number in names or has_relative:
-                return True
-            around = {name for day in full for name in (_weekday(*_shift(day, -1)), _weekday(*_shift(day, 1)))}
-            days = sorted({other.number for other in dates if other.form == "weekday"})
-            is_between = (
-                len(days) >= 2 and days[0] < value.number < days[-1] and re.search(r"\b(?:to|bis|–|-)\b", self.lower)
-            )
-            return value.number in around or bool(is_between)
+            return self._is_derived_weekday(value, dates)
         if _MOVABLE.search(self.lower) and not self._has_lost_day():
+            return True
+        if value.form == "day" and (self._is_counted_from(value) or self._is_nth_weekday(value, dates)):
             return True
         year, month, day = value.date
         if (
@@ -330,9 +366,8 @@ class Derivations:
         known_years = {other.date[0] for other in dates if other.date[0]}
         if year and known_years and year not in known_years and not any(abs(year - base) <= 1 for base in known_years):
             return False
-        steps = {
-            round(other.number) for other in self.sources if other.kind == "period" and 1 <= other.number <= 400
-        } | ({1} if has_relative else set())
+        steps = {round(other.number) for other in self.sources if other.kind == "period" and 1 <= other.number <= 400}
+        relative = _relative_steps(self.lower) if has_relative else set()
         month_steps = {
             round(other.number / 30.4375) for other in self.sources if other.kind == "period" and other.number >= 28
         }
@@ -343,9 +378,9 @@ class Derivations:
             base = (other.date[0] or year or 2026, other_month, other_day or 1)
             if other_day:
                 is_kept = not any(lost is other or (lost.form == "day" and lost.date[1] == month) for lost in self.free)
-                for step in steps if is_kept else ():
-                    if any(_shift(base, sign * step)[1:] == (month, day) for sign in (1, -1)):
-                        return True
+                shifts = {sign * step for step in steps for sign in (1, -1)} | relative
+                if is_kept and any(_shift(base, shift)[1:] == (month, day) for shift in shifts):
+                    return True
                 for step in month_steps if is_kept else ():
                     if year and other.date[0] and abs(12 * (year - other.date[0]) + month - other_month) != step:
                         continue
@@ -356,7 +391,7 @@ class Derivations:
                         return True
                 if (
                     _shift(base, 1)[1:] == (month, day)
-                    and (value.bound in ("before", "from") or _opens(self.pair.output.text, value.span))
+                    and (value.bound == "before" or _opens(self.output.text, value.span))
                     and other.bound != "before"
                 ):
                     return True
@@ -390,6 +425,58 @@ class Derivations:
             )
             and (month, day) in ((12, 31), (1, 1))
             and not self._has_lost_day()
+        )
+
+    def _is_counted_from(self, value: Value) -> bool:
+        """Return whether a day of the source is counted from this one: two days before Christmas Day."""
+        last = next((mine for mine in reversed(self.outputs) if mine.span[1] < value.span[0]), None)
+        if last is None or last.kind != "period":
+            return False
+        side = re.fullmatch(
+            r"\s(before|after|vor|nach)\s(?:the\s|dem\s|der\s)?", self.output.text[last.span[1] : value.span[0]]
+        )
+        step = round(last.number) * (-1 if side and side[1] in ("before", "vor") else 1)
+        return bool(side) and any(
+            _shift((value.date[0] or other.date[0] or 2026, *value.date[1:]), step)[1:] == other.date[1:]
+            for other in self.sources
+            if other.kind == "date" and other.form == "day"
+        )
+
+    def _is_nth_weekday(self, value: Value, dates: Sequence[Value]) -> bool:
+        """Return whether a day is one that the source names by its week: the first Monday of a month."""
+        year, month, day = value.date
+        years = {year} if year else {other.date[0] for other in (*dates, *self.outputs) if other.date[0]}
+        places = {(day - 1) // 7 + 1, -1 if month and day + 7 > LAST_DAYS[month - 1] else 0}
+        return any(
+            other.form == "weekday"
+            and any(_weekday(each, month, day) == other.number for each in years)
+            and (order := _NTH.search(self.lower[max(0, other.span[0] - 16) : other.span[0]])) is not None
+            and next(place for place, words in _PLACES.items() if order[1].startswith(words)) in places
+            for other in dates
+        )
+
+    def _is_derived_weekday(self, value: Value, dates: Sequence[Value]) -> bool:
+        """Return whether a weekday is that of a date, in a range or group of days, or the day before or after one."""
+        full = [
+            mine.date for mine in (*dates, *(mine for mine in self.outputs if mine.kind == "date")) if all(mine.date)
+        ]
+        weekday = int(value.number)
+        listed = [other for other in dates if other.form == "weekday"]
+        days = {_weekday(*day) for day in full} | {int(other.number) for other in listed}
+        steps = _relative_steps(self.lower)
+        if weekday in {_weekday(*day) for day in full} | {(day - 1 + step) % 7 + 1 for day in days for step in steps}:
+            return True
+        if any(weekday in group and re.search(pattern, self.lower) for pattern, group in _DAY_GROUPS.items()):
+            return True
+        around = self.output.text[max(0, value.span[0] - 80) : value.span[1] + 80]
+        if (
+            listed and _CLOSED.search(around) and not _CLOSED.search(self.source.text)
+        ):  # open from Monday to Saturday: closed on Sundays
+            return True
+        return any(
+            (weekday - first.number) % 7 <= (last.number - first.number) % 7
+            and re.fullmatch(r"s?\s?(?:to|bis|through|–|-)\s?", self.lower[first.span[1] : last.span[0]])
+            for first, last in pairwise(listed)
         )
 
     def _is_named_weekday(self, value: Value, month: Value, has_relative: bool) -> bool:
@@ -445,6 +532,9 @@ _SMALL_NUMBERS = dict(
 )  # fmt: skip
 
 
+_CYCLES = {r"year|annu|jahr|jähr": YEAR, r"month|monat": MONTH, r"week|woche|wöch": 7.0}
+_REST = re.compile(r"\b(?:rest|remain\w*|remaining|übrige\w*|restliche\w*)\b", re.IGNORECASE)
+_TOTAL = re.compile(r"\b(?:in\s(?:total|all)|altogether|adds?\sup|zusammen|insgesamt|gesamt|total)\b", re.IGNORECASE)
 _DOUBLE = re.compile(r"\bhal[fb]|hälfte|double|doppel|twice|zweimal|both|beide|couple|paar")
 
 
@@ -489,7 +579,9 @@ _REPEATED = re.compile(
 
 
 def _opens(text: str, span: Span) -> bool:
-    around = text[max(0, span[0] - 40) : span[1] + 20].lower()
+    before, around = text[max(0, span[0] - 24) : span[0]].lower(), text[max(0, span[0] - 40) : span[1] + 20].lower()
+    if re.search(r"\b(?:from|starting|as\sof|ab)\s(?:[a-zäöü]+,?\s){0,2}$", before):
+        return True
     return bool(re.search(r"\b(?:again|open|reopen|back|wieder|erst|neu|return|resume)\b", around))
 
 
@@ -524,6 +616,34 @@ def _covered_months(dates: Sequence[Value], lower: str) -> set[int]:
     return months
 
 
+_PLACES = {1: ("first", "1st", "erste"), 2: ("second", "2nd", "zweite"), 3: ("third", "3rd", "dritte"),
+           4: ("fourth", "4th", "vierte"), -1: ("last", "letzte")}  # fmt: skip
+_NTH = re.compile(r"\b(first|second|third|fourth|last|1st|2nd|3rd|4th|(?:erste|zweite|dritte|vierte|letzte)[nrsm]?)\s$")
+# Words that name several weekdays.
+_DAY_GROUPS = {
+    r"\bweekdays?\b|\bworking\sdays?|\bwochentag|\bwerktag|\bwerktäglich|\barbeitstag|\bschooldays?\b": range(1, 6),
+    r"\bwerktag|\bwerktäglich": range(6, 7),
+    r"\bweekend|\bwochenend": range(6, 8),
+}
+_BACK = re.compile(
+    r"\b(?:preceding|previous|before|prior|eve)\b|\bvor(?:tag|abend)|\bnacht\s(?:zum|auf)\b|\b(?:davor|zuvor|vorher|vorige\w?)\b|\bam\stag\svor\b"
+)
+_ON = re.compile(
+    r"\b(?:following|after|next|thereafter)\b|\bfolgetag|\b(?:nächste|folgende|darauf\s?folgende)\w?\b|\b(?:danach|darauf)\b"
+    r"|\bam\stag\snach\b|\bnacht\s(?:zum|auf|vom)\b"
+)
+
+
+_CLOSED = re.compile(
+    r"\b(?:closed?|shut|not|no|nobody|except|zu|geschlossen|nicht|kein\w*|niemand|außer)\b", re.IGNORECASE
+)
+
+
+def _relative_steps(lower: str) -> set[int]:
+    """Return the days by which a text moves from those that it names: the day before, the following day."""
+    return ({-1} if _BACK.search(lower) else set()) | ({1} if _ON.search(lower) else set())
+
+
 def _weekday(year: int, month: int, day: int) -> int:
     try:
         return date(year, month, day).isoweekday()
@@ -546,6 +666,10 @@ def _shift(day: tuple[int, int, int], steps: int) -> tuple[int, int, int]:
     except (ValueError, OverflowError):
         return 0, 0, 0
     return moved.year, moved.month, moved.day
+
+
+def _is_in(value: Value, values: Iterable[Value]) -> bool:
+    return any(value is other for other in values)
 
 
 def are_together(a: Value, b: Value, limit: int = _TOGETHER) -> bool:

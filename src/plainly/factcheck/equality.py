@@ -33,7 +33,9 @@ def is_equal(value: Value, other: Value) -> bool:
         day, plain = (value, other) if value.kind == "date" else (other, value)
         if plain.kind != "number":
             return False
-        return (plain is value and plain.raw in day.date) or (
+        if plain is other and day.form == "day" and not day.date[1]:  # on the 1st: the first day of the month
+            return plain.raw == day.date[2] and plain.form == "ordinal"
+        return (plain is value and plain.raw in (day.date[0], day.date[2])) or (
             day.form in ("century", "decade", "quarter", "year") and plain.raw == day.raw
         )
     if "number" in kinds:
@@ -98,7 +100,8 @@ def _is_equal_key(value: Value, other: Value) -> bool:
         plain, code = (value, other) if not value.key else (other, value)
         raw = f"{plain.raw:g}" if plain.kind in ("number", "time", "date") else ""
         return raw != "" and (code.key == raw or digits(code.key) == raw or code.key == squeeze(plain.text))
-    return value.key == other.key
+    is_same_street = value.unit == other.unit or "" in (value.unit, other.unit) or value.form != "house"
+    return value.key == other.key and is_same_street
 
 
 _EDGE = re.compile(r"(?:very\s)?(?:end|close|last|beginning|start|first|ende|anfang|letzten?|ersten?)\s")
@@ -143,6 +146,10 @@ def classify_harmless(value: Value, other: Value) -> str:
         and forms <= {"year", "decade", "century", "day", "month"}
     ):
         return _classify_less_exact(a, b)
+    if a.kind == b.kind == "date" and a.form == b.form == "day" and (edge := _EDGE.match(b.text.lower())):
+        is_late = bool(re.search("end|close|last|letzt", edge[0]))
+        if a.date[1] == b.date[1] and (a.date[2] >= 24 if is_late else a.date[2] <= 8):
+            return "precision"  # at the end of October: 26 October
     if a.kind == b.kind == "date" and a.form == "day" and b.form == "month":
         return (
             "precision" if a.date[1] == b.date[1] and (not b.date[0] or not a.date[0] or a.date[0] == b.date[0]) else ""
@@ -215,6 +222,41 @@ def _classify_less_exact(a: Value, b: Value) -> str:
     if b.form == "century" and a.form != "decade":
         return "precision" if b.number in (year // 100 + 1, (year - 1) // 100 + 1) else ""
     return ""
+
+
+def is_alike(value: Value, other: Value) -> bool:
+    """Return whether one may replace the other."""
+    if value.kind in KEYS:
+        if value.kind != other.kind:
+            if value.unit in ("number", "nummer", "nr", "no") and other.form == "house":
+                return True
+            return (
+                {value.kind, other.kind} <= {"phone", "reference", "address"}
+                and other.form != "label"
+                and len(digits(other.key)) >= 5
+            )
+        return value.kind != "reference" or value.form == other.form or len(digits(value.key)) >= 4
+    if value.kind == "date" and other.kind == "date":
+        groups = ({"day", "month", "impossible"}, {"weekday"}, {"year", "decade", "century"}, {"quarter", "month"})
+        return any({value.form, other.form} <= group for group in groups)
+    if value.kind == other.kind:
+        if value.kind == "period":
+            return (value.form == "interval") == (other.form == "interval") and (value.form == "bare") == (
+                other.form == "bare"
+            )
+        if value.kind == "quantity":
+            return value.unit == other.unit or is_close(value.raw, other.raw)
+        return True
+    pair = {value.kind, other.kind}
+    if pair == {"date", "number"}:
+        return "year" in (value.form, other.form) and min(value.raw, other.raw) >= 1000
+    if is_close(value.raw, other.raw) and pair <= {"amount", "quantity", "percent", "period"}:
+        return value.raw != 1 and not other.weak
+    return (
+        "number" in pair
+        and pair & {"quantity", "amount", "percent", "period"} != set()
+        and not (value.weak or other.weak or value.form or other.form)
+    )
 
 
 def is_close(a: float, b: float, tolerance: float = _EXACT) -> bool:

@@ -13,7 +13,6 @@ from plainly.core.errors import BadInput, BadSpec
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Needs, ratio
 from plainly.factcheck.comparing import check_values
-from plainly.factcheck.equality import KEYS
 from plainly.factcheck.proper_names import check_names
 from plainly.factcheck.reading import (
     CERTAIN,
@@ -149,7 +148,7 @@ def _is_doubtful(pair: MatchedPair, finding: FactFinding) -> bool:
     for tuning). Where the wording is kept, nearly all are right.
     """
     if finding.kind in VALUES:  # A new value may follow from the source in a way that is not known here.
-        is_weak = finding.effect == "added" and finding.kind not in ("amount", *KEYS)
+        is_weak = finding.effect == "added" and finding.kind in ("number", "period")
     elif finding.kind == "polarity":  # A negation that is gone means more than one that is new, but not in a letter.
         is_weak = pair.rewording == "long" or "new negation" in finding.situation
     else:

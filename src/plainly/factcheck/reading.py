@@ -298,6 +298,7 @@ class FactFinding:
     situation: str = ""  # what the rule saw, by which the confidence was measured
     language: str = ""  # of both texts
     is_doubtful: bool = False  # a word is only new or gone, in a bold rewording: it does not ask for review
+    is_confusable: bool = False  # a lost value, where the output gives another one of its kind: it asks for review
 
     @property
     def message(self) -> str:
@@ -320,12 +321,12 @@ class FactFinding:
     def outcome(self) -> Outcome:
         """What follows for the output: a harmful finding blocks it if its kind is reliable, or asks for review.
 
-        Losses pass, since simplifying leaves out.
+        Losses pass, since simplifying leaves out, unless a value may have been confused with another one.
         """
         if self.harms and self.kind in blocking_kinds(self.language) and self.sure >= CERTAIN:
             return "block"
         asks = self.effect in HARMS and self.sure >= REVIEW and not self.is_doubtful
-        return "review" if asks else "pass"
+        return "review" if asks or self.is_confusable else "pass"
 
     def json(self) -> dict[str, Any]:
         return {

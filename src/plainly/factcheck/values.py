@@ -203,13 +203,15 @@ def _grammar(language: str) -> _Grammar:
         else ""
     )
     glued = (
-        r"|-?(?P<glued>jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich|"
+        r"|-(?P<glued>yearly|monthly|weekly|daily|hourly)"
+        if base == "en"
+        else r"|-?(?P<glued>jährig|monatig|wöchig|tägig|stündig|minütig|wöchentlich|monatlich|jährlich|täglich|"
         r"stündlich)(?:e[nrsm]?)?"
     )
     period = re.compile(
         rf"(?:[-\s]?(?:(?:{adjective})\s+){{0,2}}(?P<working>working|business|"
         rf"school)?\s?{prefix}(?P<unit>{unit})(?:[’']s?)?(?:(?P<beat>-?(?:takt|rhythmus|turnus))|-?(?:[f]rist|dienst|zeitraum)\w*)?"
-        rf"{glued if base == 'de' else ''})\b(?!-)",
+        rf"{glued})\b(?!-)",
         re.IGNORECASE,
     )
     if base == "en":
@@ -289,7 +291,10 @@ def _patterns(
     else:
         yield _cased(r"(?<=\b[A-Z]{2}\s)\d{5}(?:-\d{4})?(?!\d)"), _Reader.read_postcode
         street = _join(words("streets_en"))
-        house = _cased(rf"(?<![\w.,$£€])(?P<house>\d{{1,4}}[A-Za-z]?)\s(?:[A-Z][\w'’]+\s){{0,3}}(?:{street})\b")
+        house = _cased(
+            rf"(?<![\w.,$£€])(?P<house>\d{{1,4}}[A-Za-z]?)\s(?:[A-Z][\w'’]+\s){{0,3}}(?P<street>{street})\b"
+            rf"|\b(?:[A-Z][\w'’]+\s){{1,3}}(?P<street2>{street}),?\s(?P<house2>\d{{1,4}}[A-Za-z]?)\b(?![.:,]?\d|\s?(?:[ap]\.?m\b|%))"
+        )
         label = "|".join(
             f"[{word[0].upper()}{word[0]}]{re.escape(word[1:])}"
             for word in sorted(words("labels_en"), key=len, reverse=True)
@@ -459,6 +464,11 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time,
         )
         yield (
+            r"\b(?:at|by|to|from|till|until|after|before|between)\s(?P<dotted>(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d))"
+            r"(?![\d.,]*\d|\s?(?:%|per\b|percent|million|[a-z]{1,2}\b))",
+            _Reader.read_dotted_time,
+        )
+        yield (
             rf"(?<=\b(?:at|by|to)\s){hour}\s(?P<spoken>fifteen|thirty|forty-five)\b|"
             rf"\b{hour.replace('hour', 'hour2')}\s(?P<spoken2>fifteen|thirty|forty-five)\b"
             r"(?=\s(?:in\sthe|at\snight|[ap]\.?m))",
@@ -482,7 +492,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time,
         )
         yield (
-            rf"(?<=\bat\s){hour}\b(?=[.,;!?]|\s(?:on|and|or|every|each|sharp|today|tomorrow)\b)(?![.,:]\d)",
+            rf"(?<=\bat\s){hour}\b(?=[.,;!?]|\s(?:on|and|or|every|each|sharp|today|tomorrow)\b)(?![.,:]\d|\sand\s(?:one-|a\s)?(?:half|quarter))",
             _Reader.read_time,
         )
     else:
@@ -497,7 +507,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time_name,
         )
         yield (
-            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d|\s?%|,\d)|\.(?P<minute4>[0-5]\d)(?=\s?(?:bis|–|-)\s?\d{{1,2}}\.\d\d\sUhr))",
+            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d|\s?%|,\d)|\.(?P<minute4>[0-5]\d)(?=\s?(?:bis|und|oder|–|-)\s?\d{{1,2}}\.\d\d\sUhr))",
             _Reader.read_time,
         )
         yield rf"(?<![\w.:,]){hour}{end}(?!\s?\d)", _Reader.read_time
@@ -594,7 +604,11 @@ class _Reader:
         yield Value(match.span(), "address", match[0], key=squeeze(match[0]), form="postcode")
 
     def read_house(self, match: re.Match[str]) -> Iterator[Value]:
-        yield Value(match.span("house"), "address", match["house"], key=squeeze(match["house"]), form="house")
+        groups = match.groupdict()
+        name = "house" if groups["house"] else "house2"
+        street = (groups.get("street") or groups.get("street2") or "").lower()
+        street = next((long for short, long in _STREETS.items() if street == short), street)
+        yield Value(match.span(name), "address", match[name], key=squeeze(match[name]), form="house", unit=street)
 
     def read_labelled(self, match: re.Match[str]) -> Iterator[Value]:
         label, code = match["label"].lower().rstrip("."), match["code"]
@@ -635,12 +649,19 @@ class _Reader:
         if "." in match[0] and len(parts[0]) < 4:  # day first
             month, day = day, month
         is_open = "/" in match[0] and month <= 12 and day <= 12
+        if is_open and self._writes_day_first():
+            month, day, is_open = day, month, False
         if month > 12 and "." not in match[0]:
             month, day = day, month
         for value in self._date(match, match.span(), full, month, day, "day"):
             if is_open and month != day:
                 value = replace(value, numbers=(*value.numbers, float(full * 10_000 + day * 100 + month)))
             yield value
+
+    def _writes_day_first(self) -> bool:
+        """Return whether another date in digits shows that the day stands before the month."""
+        pairs = re.findall(r"(?<![\w/])(\d{1,2})/(\d{1,2})/\d{2,4}(?![\w/])", self.text)
+        return any(int(first) > 12 for first, _ in pairs) and not any(int(second) > 12 for _, second in pairs)
 
     def read_date(self, match: re.Match[str]) -> Iterator[Value]:
         groups = match.groupdict()
@@ -791,6 +812,12 @@ class _Reader:
             or (minute and (self.language == "de" or self.has_24_hours))
         )
         yield self._time(match, minutes % 1440, open_half=not is_sure)
+
+    def read_dotted_time(self, match: re.Match[str]) -> Iterator[Value]:
+        """Read "until 11.15" as a time if other words of the text are about times of the day."""
+        if _CLOCK.search(self.text):
+            for value in self.read_time(match):
+                yield replace(value, span=match.span("dotted"), text=match["dotted"])
 
     def _time(self, match: re.Match[str], minutes: int, *, open_half: bool) -> Value:
         start, end = match.span()
@@ -994,7 +1021,7 @@ class _Reader:
             )
             return self._read_unit(one, "", 1.0)
         value = self._read_unit(one, "", 1.0)
-        if value.kind == "period" and "weekday" in value.text:
+        if value.kind == "period" and ("weekday" in value.text or _DAY_NAME.match(value.text)):
             return None
         if value.kind == "period":
             before = self.text[max(0, start - 16) : start].lower().split()
@@ -1078,6 +1105,12 @@ class _Reader:
                 ):
                     unit, factor, until = "speed", factor / 3600, until + hour.end()
                 result = build("quantity", until, factor, unit)
+                if factor == 1 and unit == "length" and (parts := _CENTIMETRES.match(text, until)):  # 1 metre 20
+                    numbers = tuple(number + int(parts[1]) / 100 for number in result.numbers)
+                    return replace(result, numbers=numbers, span=(start, parts.end()), text=text[start : parts.end()])
+                if unit == "temperature" and re.search(r"(?:^|[\s(])[-−–]$", text[:start]):
+                    numbers = tuple(-number for number in result.numbers)
+                    return replace(result, numbers=numbers, raw=-result.raw)
                 if value.in_words and (more := re.match(r"\s+and\s+a\s+half\b", text[until:])):
                     numbers, until = tuple(number + factor / 2 for number in result.numbers), until + more.end()
                     return replace(result, numbers=numbers, span=(start, until), text=text[start:until])
@@ -1140,10 +1173,17 @@ class _Reader:
                     ("täg", 1.0),
                     ("stünd", 1 / 24),
                     ("minüt", 1 / 1440),
+                    ("year", YEAR),
+                    ("month", MONTH),
+                    ("week", 7.0),
+                    ("dai", 1.0),
+                    ("hour", 1 / 24),
                 )
                 if root.startswith(name)
             )
-            form = "interval" if root.endswith("lich") or (root == "tägig" and value.raw in (7, 14)) else "period"
+            form = (
+                "interval" if root.endswith(("lich", "ly")) or (root == "tägig" and value.raw in (7, 14)) else "period"
+            )
             if root in ("monatlich", "jährlich", "täglich", "wöchentlich") and match[0][:1] == " ":
                 return None
         else:
@@ -1317,6 +1357,10 @@ class _Reader:
                     r"\s?(?:to|bis|or|oder|–|-|bis\szu|and|und|und\snach|and\safter|von|auf)\s?", between
                 ):
                     scale = second.scale
+                    is_below = second.unit == "temperature" and re.search(
+                        r"(?:^|[\s(])[-−–]$", self.text[: first.span[0]]
+                    )
+                    first = replace(first, raw=-first.raw, numbers=(-first.number,)) if is_below else first
                     values[at] = replace(
                         first,
                         kind=second.kind,
@@ -1463,6 +1507,15 @@ _CENTS = re.compile(
     r"\s(?:(?:und|and)\s)?(\d\d?)\s?(?:cents?|ct|pence|p)\b|(?<=euro)\s(\d\d)(?!\d|[.,:]\d|\s?%|(?-i:\s[A-ZÄÖÜ]))",
     re.IGNORECASE,
 )
+_STREETS = {
+    "st": "street", "rd": "road", "ln": "lane", "ave": "avenue", "dr": "drive", "blvd": "boulevard",
+}  # fmt: skip
+_CLOCK = re.compile(
+    r"\d:[0-5]\d|o['’]clock|\d\s?[ap]\.?m\b|\b(?:quarter|half)\s(?:to|past)\b|\b(?:noon|morning|afternoon|evening|night|midnight)\b",
+    re.IGNORECASE,
+)
+_CENTIMETRES = re.compile(r"\s(\d\d)(?![\d.,:]*\d|\s?(?:[%°]|[ckm]?m\b|k?g\b|m?l\b|mal\b|Uhr|Zentimet|[Cc]entimet|-))")
+_DAY_NAME = re.compile(r"ein\w*\s(?!kalender)\w{3,}tage?s?$", re.IGNORECASE)  # a holiday: no duration
 _OFTEN_BEFORE = re.compile(rf"(?:{_OFTEN_WORDS})(?P<ending>e[nrsm]?)?\s(?:\w+\s){{0,3}}$", re.IGNORECASE)
 _MONEY = re.compile(rf"(?:,[-–—]{{1,2}})?(?:\s?-?((?:{_MONEY_NAMES})\b|[€£$¥](?!\s?\d))|(?<=\d)(p)\b)", re.IGNORECASE)
 _MONEY_GLUED = re.compile(rf"((?:{_MONEY_NAMES})\b)(p)?", re.IGNORECASE)
