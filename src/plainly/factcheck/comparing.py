@@ -264,8 +264,8 @@ class _Comparison:
                 marks = [{other.bound, other.share, *_side_words(self.pair.source.text, other)} for other in others]
                 if all(theirs in mark and ours not in mark for mark in marks):
                     return others[0]
-        if value.per and value.kind == "amount":
-            due = [other.per for other in others if other.kind == "amount"]
+        if value.per and value.kind in ("amount", "percent"):
+            due = [other.per for other in others if other.kind == value.kind]
             if due and all(per and not is_close(per, value.per, 0.01) for per in due):
                 return others[0]
         return None
@@ -471,6 +471,10 @@ _CONTRARY = tuple(
 
 
 _UP_TO = r"\s(?:(?:zum|am|dem|den|the|on|and\sincluding|einschließlich)\s)*(?:\w+,?\s(?:dem\s|den\s|the\s)?)?$"
+_TAXED = {
+    "gross": re.compile(r"\b(?:gross|before\stax|brutto\w*|vor\s(?:Steuern|Abzug|Abzügen))\b", re.IGNORECASE),
+    "net": re.compile(r"\b(?:net|after\stax|takes?\shome|netto\w*|nach\s(?:Steuern|Abzug|Abzügen))\b", re.IGNORECASE),
+}
 _LIMITS = {
     "starting": re.compile(rf"\b(?:ab|seit|starting|as\sof|from){_UP_TO}"),
     "ending": re.compile(rf"\b(?:until|till|by|no\slater\sthan|at\sthe\slatest|bis|spätestens){_UP_TO}"),
@@ -490,18 +494,19 @@ def _weekday_of(day: Value, values: Sequence[Value]) -> set[int]:
 def _side_words(text: str, value: Value) -> set[str]:
     """Return marks for the words directly beside a value: gross or net, by or to."""
     start, end = value.span
-    before, after = text[max(0, start - 14) : start].lower(), text[end : end + 16].lower()
-    around = before + " " + after
+    before = text[max(0, start - 14) : start].lower()
     marks: set[str] = set()
     if value.kind in ("date", "time"):
         close = text[max(0, start - 30) : start].lower()
         marks |= {name for name, pattern in _LIMITS.items() if pattern.search(close)}
     if value.kind not in ("amount", "percent", "quantity", "period") or value.form == "interval":
         return marks
-    if re.search(r"\b(?:gross|brutto\w*)\b", around):
-        marks.add("gross")
-    if re.search(r"\b(?:net|netto\w*)\b", around):
-        marks.add("net")
+    clause = (
+        re.split(r"[.;:!?]\s", text[max(0, start - 40) : start])[-1]
+        + " "
+        + re.split(r"[.;:!?]\s", text[end : end + 40])[0]
+    )
+    marks |= {name for name, pattern in _TAXED.items() if pattern.search(clause)}
     if re.search(r"\b(?:by|um)\s$", before):
         marks.add("by")
     if re.search(r"(?<!up )(?<!due )\b(?:to|auf)\s$", before):

@@ -197,7 +197,9 @@ class Derivations:
                 continue
             low, high = sorted((a.number, b.number))
             is_difference = is_close(target, high - low) and (
-                value.kind != "period" and (target > 10 or value.kind != "number" or a.kind != "number")
+                _BACK.search(self.lower)
+                if value.kind == "period"
+                else (target > 10 or value.kind != "number" or a.kind != "number")
             )
             is_share = value.kind == "percent" and high and abs(100 * low / high - target) < 0.5 and a.kind != "percent"
             if value.kind in ("amount", "number", "quantity", "percent"):
@@ -355,6 +357,8 @@ class Derivations:
             ages = [
                 int(other.raw) for other in self.sources if is_age and other.kind == "number" and 1 < other.raw < 130
             ]
+            if self._is_year_beside(value, dates):
+                return True
             return any(abs(year - base) == span for base in years for span in (*spans, *ages)) or any(
                 other.form == "century"
                 and (other.number - 1) * 100 <= year <= other.number * 100
@@ -379,6 +383,9 @@ class Derivations:
             if other_day:
                 is_kept = not any(lost is other or (lost.form == "day" and lost.date[1] == month) for lost in self.free)
                 shifts = {sign * step for step in steps for sign in (1, -1)} | relative
+                shifts |= {step - 1 for step in steps if step >= 7}  # the last day of a period
+                if (month, day) == other.date[1:] and year - other.date[0] in self._anniversaries():
+                    return True
                 if is_kept and any(_shift(base, shift)[1:] == (month, day) for shift in shifts):
                     return True
                 for step in month_steps if is_kept else ():
@@ -402,6 +409,8 @@ class Derivations:
                 and other.form != "quarter"
                 and (
                     self._is_named_weekday(value, other, has_relative)
+                    or (day == 1 and _FIRST_DAY.search(self.lower))
+                    or (day == LAST_DAYS[month - 1] and _LAST_DAY.search(self.lower))
                     or re.search(
                         rf"\b(?:half|week|weeks|third|hälfte|woche|wochen|drittel|early|late|mid\w*|mitte)\b[^.]{{0,24}}\b{re.escape(other.text.lower().split()[0])}",
                         self.lower,
@@ -426,6 +435,23 @@ class Derivations:
             and (month, day) in ((12, 31), (1, 1))
             and not self._has_lost_day()
         )
+
+    def _is_year_beside(self, value: Value, dates: Sequence[Value]) -> bool:
+        """Return whether a year is in a range of years, or the last before one or the first after it."""
+        year = value.date[0]
+        for first, second in pairwise(dates):
+            joint = self.lower[first.span[1] : second.span[0]]
+            is_range = first.date[0] < year < second.date[0] and first.form == second.form == "year"
+            if is_range and re.fullmatch(r"\s?(?:to|bis|and|und|–|-|until)\s?", joint):
+                return True
+        for other in dates:
+            before = self.lower[max(0, other.span[0] - 24) : other.span[0]]
+            is_start = other.form == "year" or other.date[1:] == (1, 1)
+            if is_start and year == other.date[0] - 1 and re.search(r"\b(?:before|vor)\s(?:dem\s|the\s)?$", before):
+                return True
+            if other.form == "year" and year == other.date[0] + 1 and re.search(r"\b(?:after|nach)\s$", before):
+                return True
+        return False
 
     def _is_counted_from(self, value: Value) -> bool:
         """Return whether a day of the source is counted from this one: two days before Christmas Day."""
@@ -479,6 +505,12 @@ class Derivations:
             for first, last in pairwise(listed)
         )
 
+    def _anniversaries(self) -> set[int]:
+        """Return the years after which a day returns, where the source counts them: the fourth anniversary."""
+        if not re.search(r"anniversar|jahrestag|geburtstag|birthday", self.lower):
+            return set()
+        return {int(other.raw) for other in self.sources if other.kind == "number" and other.form in ("", "ordinal")}
+
     def _is_named_weekday(self, value: Value, month: Value, has_relative: bool) -> bool:
         """Return whether a day is on a weekday that the source names before its month: the last Saturday in April."""
         before = [
@@ -491,8 +523,26 @@ class Derivations:
     def _has_lost_day(self) -> bool:
         return any(other.kind == "date" and other.form == "day" for other in self.free)
 
+    def _is_time_counted_from(self, value: Value) -> bool:
+        """Return whether a time of the source is counted from this one: 18 minutes before midnight."""
+        last = next((mine for mine in reversed(self.outputs) if mine.span[1] < value.span[0]), None)
+        if last is None or last.kind != "period" or last.number >= 1:
+            return False
+        side = re.fullmatch(r"\s(before|after|vor|nach)\s", self.output.text[last.span[1] : value.span[0]])
+        step = round(last.number * 1440) * (-1 if side and side[1] in ("before", "vor") else 1)
+        numbers = {(number + step) % 1440 for number in value.numbers}
+        return bool(side) and any(
+            not numbers.isdisjoint({number % 1440 for number in other.numbers})
+            for other in self.sources
+            if other.kind == "time"
+        )
+
     def _is_derived_time(self, value: Value) -> bool:
-        times = [number for other in self.sources if other.kind == "time" for number in other.numbers]
+        if self._is_time_counted_from(value):
+            return True
+        lost = [other for other in self.free if other.kind == "time"]
+        bases = lost or [other for other in self.sources if other.kind == "time"]
+        times = [number for other in bases for number in other.numbers]
         steps = [other.number * 1440 for other in self.sources if other.kind == "period" and other.number < 1]
         for number in times:
             for step in steps:
@@ -616,6 +666,10 @@ def _covered_months(dates: Sequence[Value], lower: str) -> set[int]:
     return months
 
 
+_FIRST_DAY = re.compile(
+    r"\b(?:first|1st)(?:\sday)?\sof\s(?:the|each|every|a)\b|\b(?:ersten|1\.)\s(?:des|eines|jedes|tag)\b|monatserst"
+)
+_LAST_DAY = re.compile(r"\b(?:last\sday|end)\sof\b|\b(?:letzten\s(?:des|tag)|ende)\b|monatsletzt")
 _PLACES = {1: ("first", "1st", "erste"), 2: ("second", "2nd", "zweite"), 3: ("third", "3rd", "dritte"),
            4: ("fourth", "4th", "vierte"), -1: ("last", "letzte")}  # fmt: skip
 _NTH = re.compile(r"\b(first|second|third|fourth|last|1st|2nd|3rd|4th|(?:erste|zweite|dritte|vierte|letzte)[nrsm]?)\s$")

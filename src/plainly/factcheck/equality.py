@@ -101,7 +101,8 @@ def _is_equal_key(value: Value, other: Value) -> bool:
         raw = f"{plain.raw:g}" if plain.kind in ("number", "time", "date") else ""
         return raw != "" and (code.key == raw or digits(code.key) == raw or code.key == squeeze(plain.text))
     is_same_street = value.unit == other.unit or "" in (value.unit, other.unit) or value.form != "house"
-    return value.key == other.key and is_same_street
+    is_floor = "floor" in (value.form, other.form)
+    return value.key == other.key and is_same_street and (not is_floor or value.form == other.form)
 
 
 _EDGE = re.compile(r"(?:very\s)?(?:end|close|last|beginning|start|first|ende|anfang|letzten?|ersten?)\s")
@@ -235,6 +236,8 @@ def is_alike(value: Value, other: Value) -> bool:
                 and other.form != "label"
                 and len(digits(other.key)) >= 5
             )
+        if value.kind == "address" and "floor" in (value.form, other.form):
+            return value.form == other.form
         return value.kind != "reference" or value.form == other.form or len(digits(value.key)) >= 4
     if value.kind == "date" and other.kind == "date":
         groups = ({"day", "month", "impossible"}, {"weekday"}, {"year", "decade", "century"}, {"quarter", "month"})

@@ -312,6 +312,15 @@ def _patterns(
         _Reader.read_labelled,
     )
     yield house, _Reader.read_house
+    if language in LANGUAGES:
+        order = _join((*_DATA["numbers"][f"ordinals_{language}"].split()[:12], "ground"))
+        yield (
+            rf"\b(?P<floor>{order}|\d{{1,2}}(?:st|nd|rd|th))[-\s]floor\b"
+            if language == "en"
+            else rf"\b(?:(?P<floor>(?:{order})[nrsm]?|\d{{1,2}}\.)\s(?:Stock(?:werk)?|Etage|Obergeschoss|OG)"
+            r"|(?P<ground>Erdgeschoss|EG))\b",
+            _Reader.read_floor,
+        )
 
 
 def _cues(method: Callable[..., Iterator[Value]], language: str) -> tuple[str, ...]:
@@ -624,6 +633,11 @@ class _Reader:
             end -= len(word[0])
         text = self.text[match.start() : end]
         yield Value((match.start(), end), "reference", text, key=squeeze(text), form="code")
+
+    def read_floor(self, match: re.Match[str]) -> Iterator[Value]:
+        word = (match["floor"] or "ground").lower()
+        order = digits(word) or self.grammar.ordinals.get(word, 0)
+        yield Value(match.span(), "address", match[0], key=str(order), form="floor")
 
     # Dates
 
@@ -1315,8 +1329,10 @@ class _Reader:
             last = joined[-1] if joined else None
             if (
                 last
-                and last.kind == value.kind == "period"
-                and not (last.form or value.form or last.unit or value.unit)
+                and last.kind == value.kind
+                and value.kind in ("period", "quantity")
+                and not (last.form or value.form or last.unit != value.unit or value.unit == "working")
+                and (value.kind == "period" or value.unit == "length")
                 and value.scale < last.scale
                 and value.number < last.scale
                 and re.fullmatch(r"\s(?:and\s|und\s)?", self.text[last.span[1] : value.span[0]])
@@ -1381,7 +1397,7 @@ class _Reader:
         before = re.split(r"[.;:!?\n](?:\s|$)", before)[-1]
         bound = _find_bound(before, after, value.kind)
         per = 0.0
-        if value.kind == "amount" and (due := _PER.match(self.text, end)):
+        if value.kind in ("amount", "percent") and (due := _PER.match(self.text, end)):
             per = self._days_of(due)
         elif value.kind == "amount" and (due := _OFTEN_BEFORE.search(self.text, since, start)):
             per = _OFTEN.get(re.sub(r"e[nrsm]?\s.*$|\s.*$", "", due[0].lower()), 0.0)
