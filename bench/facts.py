@@ -5,9 +5,9 @@ Run: python bench/facts.py letters [--held-out] [--write]
 
 Letters: precision by kind of the findings that are certain in the letters, whose sound pairs are also taken with one
 digit changed, and the pairs that are blocked or sent to review, by group. Rules are developed on the tuning parts of
-bench/letters.jsonl, letters-2.jsonl, letters-3.jsonl and values-2.jsonl and on values.jsonl. ``--held-out`` prints the
-other parts, of which no pair was read during development; ``--write`` writes the table to factcheck/precision.toml,
-from which follows what blocks, and to docs/facts.md.
+bench/letters.jsonl, letters-2.jsonl and letters-3.jsonl, and on values.jsonl and values-2.jsonl. ``--held-out`` prints
+the other parts and values-3.jsonl, of which no pair was read during development; ``--write`` writes the table to
+factcheck/precision.toml, from which follows what blocks, and to docs/facts.md.
 
 Planted: the audit's negate, swap-numbers, swap-names, hallucinate and drop-split on ASSET's references, where an attack
 records what it changed; found means: a finding of that kind that overlaps with the change. People: the annotations of
@@ -46,7 +46,7 @@ VALUE_GROUPS = ("amount", "period", "date", "contact")
 NEAR = 40  # characters between a finding and the words in question: "at least" belongs to "50 cm"
 PRECISION = Path(reading.__file__).with_name("precision.toml")
 PAGE = Path(__file__).parent.parent / "docs" / "facts.md"
-MORE = Path(__file__).with_name("values.jsonl")
+VALUE_PAIRS = Path(__file__).parent
 KINDS = {
     "negate": {"polarity", "modality"},
     "swap-numbers": VALUES,
@@ -61,9 +61,8 @@ def letters(*, held_out: bool = False, write: bool = False) -> None:
     name = "held out" if held_out else "tuning"
     files = {"letters": name, "letters-2": f"{name} 2", "letters-3": f"{name} 3"}
     parts = {file: benchmark.read_part(part) for file, part in files.items()}
-    parts["values-2"] = benchmark.read_half_of_values(held_out=held_out)
-    if not held_out:
-        parts["values"] = benchmark.read_pairs(MORE)
+    for file in ("values-3",) if held_out else ("values", "values-2"):
+        parts[file] = benchmark.read_pairs(VALUE_PAIRS / f"{file}.jsonl")
     pairs = [pair for part in parts.values() for pair in part]
     sound = [pair for pair in pairs if not pair["wrong"] and re.search(r"\d", pair["output"])]
     measured = [*pairs, *map(_change_digit, sound)]

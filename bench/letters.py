@@ -24,7 +24,6 @@ from typing import TypedDict
 FILE = Path(__file__).parent / "letters.jsonl"
 SECOND = Path(__file__).parent / "letters-2.jsonl"
 THIRD = Path(__file__).parent / "letters-3.jsonl"
-VALUES = Path(__file__).parent / "values-2.jsonl"  # short texts in which a value is wrong, also by other authors
 LANGUAGES = ("en", "de")
 GROUPS = "amount", "period", "date", "name", "negation", "modality", "quantifier", "cause", "addition", "contact"
 KINDS = {"sound": False, "wrong": True}
@@ -87,15 +86,6 @@ def read_part(*names: str) -> list[Pair]:
     return [pair for file in CELLS for pair in read_pairs(file) if part(pair) in names]
 
 
-def read_half_of_values(*, held_out: bool) -> list[Pair]:
-    """The pairs of values-2.jsonl for tuning, or those that are held out: the last byte of a hash is even or odd."""
-    return [pair for pair in read_pairs(VALUES) if _is_odd(pair) == held_out]
-
-
-def _is_odd(pair: Pair) -> bool:
-    return bool(hashlib.sha256(pair["source"].encode()).digest()[-1] % 2)
-
-
 def part(pair: Pair) -> str:
     """The part that a pair belongs to.
 
@@ -105,7 +95,7 @@ def part(pair: Pair) -> str:
     letter = pair["id"].split("-")[1]
     if letter in ("a", "b"):
         return PARTS[2 + (letter == "b")]
-    return PARTS[(4 if letter == "c" else 0) + _is_odd(pair)]
+    return PARTS[(4 if letter == "c" else 0) + hashlib.sha256(pair["source"].encode()).digest()[-1] % 2]
 
 
 def content_words(text: str, language: str) -> list[str]:

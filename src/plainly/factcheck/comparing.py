@@ -26,10 +26,10 @@ from plainly.factcheck.equality import (
 from plainly.factcheck.reading import CERTAIN, FactFinding, MatchedPair, Span
 from plainly.factcheck.values import Value, digits, read_values, squeeze, words
 
-_NEAR = 6  # a period that replaces another one is at most so many times as long
 LIKELY, UNLIKELY = 0.6, 0.3  # of a finding that a person has to look at, and of one that counts little
 _CONFUSABLE = ("address", "amount", "percent", "quantity", "date", "time", "phone", "email")
 _NEARBY = 48  # values of the source that a new one is compared with: the nearest in a long text
+_OFTEN_CALCULATED = ("percent", "period", "date", "time")  # certain only where one is lost and one is new
 LEAST = 0.2  # the confidence from which a finding is reported
 _SPLIT = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -59,13 +59,12 @@ class _Evidence:
 
 def _judge_change(value: Value, other: Value, evidence: _Evidence) -> float:
     """Return the confidence that a value was changed."""
-    is_exact = evidence.lost and (
-        evidence.only or evidence.shared >= 2 or evidence.variant or (evidence.in_place and evidence.shared > 0)
-    )
+    is_beside = evidence.shared >= 2 or evidence.variant or (evidence.in_place and evidence.shared > 0)
+    is_exact = evidence.lost and (evidence.only or (is_beside and value.kind not in _OFTEN_CALCULATED))
     if value.kind in KEYS:
         return CERTAIN if len(value.key) >= 4 or is_exact or evidence.in_place else LIKELY
     is_written = not (value.in_words or other.in_words or value.weak or other.weak)
-    is_in_place = evidence.in_place and evidence.shared > 0 and evidence.lost and is_written
+    is_in_place = is_exact and evidence.in_place and evidence.shared > 0 and is_written
     if value.form == "impossible" or (is_in_place and not evidence.follows):
         return CERTAIN
     if {value.kind, other.kind} == {"date", "number"}:  # a year that cannot be one: 7536
@@ -75,8 +74,10 @@ def _judge_change(value: Value, other: Value, evidence: _Evidence) -> float:
     if value.kind == "number":
         return _judge_number(value, other, evidence)
     if value.weak or other.weak:
-        if (value.kind == "percent" and value.raw != 0.5) or value.form == other.form == "bare":  # half: most of them
+        if value.form == other.form == "bare":
             return CERTAIN if evidence.only and evidence.lost else UNLIKELY
+        if value.kind == "percent" and value.raw != 0.5:  # half: most of them
+            return LIKELY if evidence.only and evidence.lost else UNLIKELY
         is_pair = value.form == other.form and evidence.only and evidence.lost
         is_stated = _is_stated(value) and _is_stated(other) and not evidence.rated
         return UNLIKELY if not is_pair else CERTAIN if is_stated else LIKELY
@@ -95,8 +96,10 @@ def _differ_in_one_part(value: Value, other: Value, evidence: _Evidence) -> bool
         pairs = [(int(a), int(b)) for a in value.numbers for b in other.numbers]
         return any(a // 60 % 12 == b // 60 % 12 or (a - b) % 30 == 0 for a, b in pairs)
     if value.kind in ("period", "quantity"):
-        is_near = evidence.only and max(value.number, other.number) <= _NEAR * min(value.number, other.number)
-        return value.raw == other.raw or value.scale == other.scale or is_near
+        is_whole = (value.scale < 28) == (other.scale < 28)  # weeks and months cannot be converted exactly
+        return (
+            value.raw == other.raw or value.scale == other.scale or (is_whole and evidence.only and evidence.shared > 0)
+        )
     if value.kind == "date" and value.form == other.form == "day":
         months, days = zip(value.date[1:], other.date[1:], strict=True)
         return months[0] == months[1] or days[0] == days[1] or months == days[::-1]

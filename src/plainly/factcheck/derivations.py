@@ -13,6 +13,7 @@ from plainly.factcheck.equality import is_alike, is_close, is_equal, measure
 from plainly.factcheck.reading import ReadText, Span
 from plainly.factcheck.values import ADULT, LAST_DAYS, MONTH, YEAR, Value, digits, relative_days
 
+_RESULTS = 6  # results of calculations from which more may be calculated: the last ones
 _TOGETHER, _IN_A_SENTENCE = 300, 220  # characters between values that are multiplied, or added
 
 
@@ -173,7 +174,9 @@ class Derivations:
 
     def _calculations(self, value: Value, sources: Sequence[Value]) -> Iterator[Operands]:
         """Yield the values of the source that a value may be calculated from, for each way to do so."""
-        measured = [other for other in (*sources, *self.results) if other.kind in _MEASURED and other.numbers]
+        measured = [
+            other for other in (*sources, *self.results[-_RESULTS:]) if other.kind in _MEASURED and other.numbers
+        ]
         same = [
             other
             for other in measured
@@ -192,6 +195,7 @@ class Derivations:
         limit = _IN_A_SENTENCE if value.kind != "number" or value.raw > 12 else _IN_A_SENTENCE // 2
         if value.kind == "number" and value.in_words and value.raw <= 2:
             return
+        wholes = {} if value.kind == "period" else {round(other.number, 4): other for other in same}
         for a, b in combinations(same, 2):
             if not are_together(a, b, limit) or a.weak or b.weak:
                 continue
@@ -202,11 +206,9 @@ class Derivations:
                 else (target > 10 or value.kind != "number" or a.kind != "number")
             )
             is_share = value.kind == "percent" and high and abs(100 * low / high - target) < 0.5 and a.kind != "percent"
-            if value.kind in ("amount", "number", "quantity", "percent"):
-                for whole in same:  # the rest: 640 − 480 − 96
-                    is_rest = whole.number > high + low and is_close(target, whole.number - high - low)
-                    if is_rest and target > 2 and whole is not a and whole is not b and are_together(a, whole, limit):
-                        yield whole, a, b
+            whole = wholes.get(round(target + high + low, 4))  # it is the rest: 640 − 480 − 96
+            if whole and target > 2 and whole is not a and whole is not b and are_together(a, whole, limit):
+                yield whole, a, b
             is_sum = is_close(target, high + low) and (value.kind != "period" or low < high)
             if is_sum or is_difference or is_share:
                 yield a, b
