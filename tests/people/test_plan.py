@@ -131,6 +131,25 @@ def test_more_sentences_raters_and_people_find_more() -> None:
     assert curve == sorted(curve)
 
 
+def test_there_are_no_more_people_than_ratings() -> None:
+    """Ten ratings of each system are by ten people at most, so that a plan for 40 promises no more than one for 10."""
+    rng = np.random.default_rng(3)
+    pilot = Pilot.of(study(rng, items=800, people=40, views=0.6))
+    size = pilot.find_detectable(sentences=10, people=40)
+    assert size == pilot.find_detectable(sentences=10, people=10)
+    one_each = np.where(np.eye(10, dtype=bool), 0.0, np.nan)
+    p_values = [
+        contrast(
+            study(rng, (size, 0.0), items=10, people=10, views=0.6).values + one_each, np.array([1.0, -1.0])
+        ).p_value
+        for _ in range(300)
+    ]
+    assert 0.7 <= np.mean(np.array(p_values) <= 0.05) <= 0.95
+    planned = plan(study(rng, items=40, people=30), budget=12, raters=[1, 2], people=30, sampling=FEW)
+    assert {point.people for point in planned.points["budget"]} == {12}
+    assert "by 12 people" in planned.answer
+
+
 def test_sentences_and_people_needed_are_the_fewest() -> None:
     pilot = Pilot.of(study(np.random.default_rng(4), people=6))
     needed = pilot.sentences_needed(0.7, people=12)
@@ -266,6 +285,7 @@ def test_a_plan_writes_its_study(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert recommended["people"] == 8
     project = read_project(target)
     assert (project.data.items, project.assignment.overlap) == (recommended["sentences"], recommended["raters"])
+    assert project.assignment.raters == recommended["people"], "else one person could rate everything"
     assert (project.scales[0].name, project.scales[0].minimum, project.scales[0].maximum) == ("simplicity", 1, 5)
 
 
