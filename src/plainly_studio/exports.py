@@ -51,7 +51,7 @@ COLUMNS: Mapping[TaskName, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 _NO_RATINGS = {
-    "ranking": "people rank outputs, which plainly meta reads without further options.",
+    "ranking": "people rank outputs. For which systems they prefer: plainly results.",
     "operations": "people mark operations. For their rates: plainly results. For plainly operations: plainly studio "
     "export … --format aln",
 }

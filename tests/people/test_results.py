@@ -114,6 +114,31 @@ def test_means_and_several_dimensions() -> None:
     assert plainly.results(rows, dimensions="meaning").dimensions == ("meaning",)
 
 
+def test_what_only_a_wider_scale_could_show_is_marked() -> None:
+    """Four raters who disagree about one system could not show any difference that the scale allows."""
+    rng = np.random.default_rng(4)
+    views = {"A": [0.0] * 4, "B": [1.0] * 4, "C": [-2.0, 2.0, -2.0, 2.0]}
+    rows = [
+        {
+            "system": system,
+            "item": item,
+            "rater": r,
+            "simplicity": int(np.clip(np.rint(3 + views[system][r] + noise), 1, 5)),
+        }
+        for system in views
+        for item in range(12)
+        for r, noise in enumerate(rng.normal(scale=0.5, size=4))
+    ]
+    result = plainly.results(rows)
+    table = next(table for table in result.tables() if "detectable" in table.header)
+    cells = {row[1:3]: row[table.header.index("detectable")] for row in table.rows}
+    for pair in result.comparisons.comparisons:
+        assert (cells[pair.system, pair.baseline] == "> scale") == np.isnan(pair.smallest_detectable)
+    defined = [pair for pair in result.comparisons.comparisons if np.isfinite(pair.smallest_detectable)]
+    assert 0 < len(defined) < 3
+    assert f"{len(defined)} of 3 pairs" in result.claims[0].rpartition("items show")[2]
+
+
 def test_wrong_names_are_refused() -> None:
     with pytest.raises(UnknownName, match="s9"):
         plainly.results(_judgements(), baseline="s9")

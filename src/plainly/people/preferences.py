@@ -134,7 +134,18 @@ class Preferences(Result):
         level = f"{self.comparisons.sampling.level:.0%}"
         caption = f"{self.rankings} rankings by {self.raters} raters, with {level} intervals over items and raters"
         tables = [Table(tuple(columns), tuple(zip(*columns.values(), strict=True)), caption=caption)]
-        return tables + ([self.comparisons.pairs_table()] if len(self.systems) <= _FEW else [])
+        if len(self.systems) > _FEW:
+            return tables
+        pairs = self.comparisons.pairs_table()  # whose first column, the dimension, is always the same
+        return [
+            *tables,
+            Table(
+                pairs.header[1:],
+                tuple(row[1:] for row in pairs.rows),
+                caption="Differences of strengths",
+                text_columns=frozenset({0, 1}),
+            ),
+        ]
 
     def notes(self) -> list[Note]:
         notes = [Note(claim, "claim") for claim in self.claims]
@@ -147,7 +158,8 @@ class Preferences(Result):
         notes.append(
             Note(
                 "Win rate: comparisons won, a tie counts half. Strength: the logarithm of Davidson's strength, on "
-                "which tests and claims rest; 0.69 more doubles the odds of winning."
+                "which tests and claims rest; 0.69 more doubles the odds of winning. Effect: the mean difference of "
+                "win rates by item, in standard deviations between items."
             )
         )
         if self.undecided:

@@ -176,7 +176,8 @@ def _comparison(
         level=sampling.level,
         p_value=p_value,
         p_two_sided=p_value,
-        effect_size=spread_of(left_out).effect_size(difference.value) if len(apart) > 1 else math.nan,
+        # Of what segments have: ratings, or shares of comparisons won where the difference is one of strengths.
+        effect_size=spread_of(left_out).effect_size(float(apart.mean())) if len(apart) > 1 else math.nan,
         standard_error=difference.standard_error,
         units=max(scores.n, others.n),
         wins=wins,

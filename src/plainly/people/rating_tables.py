@@ -158,6 +158,11 @@ def judgements_from(
     table: Sheet, *, name: str, columns: Mapping[str, str] | None = None, scale: Scale | None = None
 ) -> Judgements:
     """Return the ratings and texts of a table."""
+    if is_studio_export(table) and "rating" not in table.columns:
+        raise BadInput(
+            f"{table.path} has no ratings on a scale: people ranked outputs or marked operations. Their result: "
+            f"plainly results {table.path}"
+        )
     table = without_excluded(table)
     roles = find_roles(table, columns)
     by_row = list(iterate_ratings(table, roles))

@@ -25,7 +25,7 @@ from plainly.people.rating_comparisons import (
 )
 from plainly.people.rating_tables import AVERAGED, RatingsLike, read_ratings, with_excluded
 from plainly.people.ratings import Judgements
-from plainly.scoring.comparisons import Comparisons, claims
+from plainly.scoring.comparisons import Comparison, Comparisons, claims
 from plainly.stats.resample import Estimate
 
 _FEW = 4  # with at most this many systems, every pair has a row
@@ -165,8 +165,18 @@ class HumanResults(Result):
 
     def _pairs(self) -> Table:
         table = self.comparisons.pairs_table()
+        at = table.header.index("detectable")
+        rows = tuple(
+            (*row[:at], "> scale", *row[at + 1 :]) if self._is_beyond_scale(pair) else row
+            for row, pair in zip(table.rows, self.comparisons.comparisons, strict=True)
+        )
         header = ("dimension", *table.header[1:])
-        return dataclasses.replace(table, header=header, caption="Differences, in points of the scale")
+        return dataclasses.replace(table, header=header, rows=rows, caption="Differences, in points of the scale")
+
+    def _is_beyond_scale(self, pair: Comparison) -> bool:
+        """Return whether only a difference that is larger than the scale could be detected."""
+        has_scale = self.judgements[pair.metric].scale is not None
+        return has_scale and pair.standard_error > 0 and math.isnan(pair.smallest_detectable)
 
 
 def results(
