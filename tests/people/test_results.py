@@ -139,6 +139,15 @@ def test_what_only_a_wider_scale_could_show_is_marked() -> None:
     assert f"{len(defined)} of 3 pairs" in result.claims[0].rpartition("items show")[2]
 
 
+def test_a_result_does_not_blame_the_number_of_ratings_where_they_do_not_vary() -> None:
+    rows = [{"system": s, "item": i, "rater": r, "simplicity": 3} for s in "AB" for i in range(20) for r in "xyz"]
+    same = plainly.results(rows)
+    few = plainly.results([row for row in rows if row["item"] == 0])
+    assert not any("plainly plan" in note.message for note in same.notes())
+    assert any("plainly plan" in note.message for note in few.notes())
+    assert few.comparisons.comparisons[0].n == 1
+
+
 def test_wrong_names_are_refused() -> None:
     with pytest.raises(UnknownName, match="s9"):
         plainly.results(_judgements(), baseline="s9")

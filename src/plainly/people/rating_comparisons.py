@@ -83,9 +83,9 @@ class Reliability:
             if alpha >= TENTATIVE
             else f"single {self.of} are not reliable; conclude from all raters together, with intervals"
         )
+        share = f"{alpha:.0%} less than" if alpha >= 0.005 else "as much as"
         return (
-            f"{self.dimension}: raters disagree {max(alpha, 0):.0%} less than by chance "
-            f"({self.coefficient} {self.estimate:.2f}): {meaning}."
+            f"{self.dimension}: raters disagree {share} by chance ({self.coefficient} {self.estimate:.2f}): {meaning}."
         )
 
 

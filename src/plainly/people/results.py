@@ -105,21 +105,20 @@ class HumanResults(Result):
 
     def notes(self) -> list[Note]:
         sampling = self.comparisons.sampling
+        single = [name for name in self.dimensions if self.judgements[name].count_raters() < 2]
+        both = "items and raters, by a mixed model in which both are samples"
         about = (
-            f"{self.judgements.name}: {count_noun(self.table.n, 'item')}. {sampling.level:.0%} intervals "
-            "and tests over items and raters, by a mixed model in which both are samples."
+            f"{self.judgements.name}: {count_noun(self.table.n, 'item')}. {sampling.level:.0%} intervals and tests "
+            f"over {'items' if len(single) == len(self.dimensions) else both}."
         )
         notes = [*(Note(claim, "claim") for claim in self.claims)]
         notes += [Note(each.sentence, "claim") for each in self.reliability.values()]
-        pairs = self.comparisons.comparisons
-        small = [name for name in self.dimensions if pairs and all(
-            math.isnan(pair.smallest_detectable) for pair in pairs if pair.metric == name)]  # fmt: skip
+        small = [name for name in self.dimensions if self._is_too_small(name)]
         if small:
             what = "so few items or raters cannot show a difference that the scale allows (80 % power)"
             notes.append(Note(f"{listed(small)}: {what}. How many can: plainly plan", "claim"))
         if self.everyone is not None:
             notes.append(note_on_excluded(self.comparisons, self.everyone.comparisons, self.everyone.claims))
-        single = [name for name in self.dimensions if self.judgements[name].count_raters() < 2]
         if single:
             which = "" if len(single) == len(self.dimensions) else f" of {listed(single)}"
             notes.append(
@@ -172,6 +171,11 @@ class HumanResults(Result):
         )
         header = ("dimension", *table.header[1:])
         return dataclasses.replace(table, header=header, rows=rows, caption="Differences, in points of the scale")
+
+    def _is_too_small(self, dimension: str) -> bool:
+        """Return whether no pair could show a difference, of those whose ratings vary."""
+        pairs = [pair for pair in self.comparisons.comparisons if pair.metric == dimension and pair.standard_error != 0]
+        return bool(pairs) and all(math.isnan(pair.smallest_detectable) for pair in pairs)
 
     def _is_beyond_scale(self, pair: Comparison) -> bool:
         """Return whether only a difference that is larger than the scale could be detected."""
