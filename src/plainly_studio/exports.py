@@ -24,7 +24,7 @@ from plainly.core.errors import BadInput
 from plainly.core.result import Record
 from plainly.core.tables import format_csv, jsonable
 from plainly.io.tables import import_pyarrow
-from plainly.people.preferences import Choice
+from plainly.people.choices import Choice
 from plainly.people.rating_tables import escape_formula
 from plainly.people.ratings import Judgements, Rating
 from plainly.text.words import token_spans

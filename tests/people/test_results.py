@@ -12,8 +12,9 @@ import pytest
 
 import plainly
 from plainly.cli import main
-from plainly.core.errors import UnknownName
+from plainly.core.errors import BadInput, UnknownName
 from plainly.people import Judgements, Rating
+from plainly.people.preferences import Preferences
 from plainly.stats.crossed import contrast
 
 
@@ -177,3 +178,72 @@ def test_the_command_prints_the_result(tmp_path: Path, capsys: pytest.CaptureFix
     assert "ICC" not in printed
     assert main(["agreement", str(path)]) == 0
     assert "one rater against the others' mean" in capsys.readouterr().out
+
+
+def _pairs(path: Path, rows: Sequence[str], header: str = "item,rater,first,second,winner") -> Path:
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+def test_a_table_of_pairs_gives_preferences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    winners = [("ours", "first", "tie", "")[at] for at in rng.choice(4, p=[0.5, 0.2, 0.2, 0.1], size=120)]
+    rows = [f"{at % 40},r{at // 40},ours,base,{winner}" for at, winner in enumerate(winners)]
+    turned = [f"{at % 40},r{at // 40},base,ours,{'second' if winner in ('ours', 'first') else winner}"
+              for at, winner in enumerate(winners)]  # fmt: skip
+    result = plainly.results(_pairs(tmp_path / "pairs.csv", rows))
+    assert isinstance(result, Preferences)
+    best, other = result.systems
+    assert (best.system, best.wins, best.ties) == (
+        "ours",
+        winners.count("ours") + winners.count("first"),
+        winners.count("tie"),
+    )
+    assert (other.wins, result.undecided, result.raters) == (0, winners.count(""), 3)
+    again = plainly.results(_pairs(tmp_path / "turned.csv", turned))
+    assert isinstance(again, Preferences)
+    assert sorted(map(str, again.systems)) == sorted(map(str, result.systems)), (
+        "the order of the columns does not matter"
+    )
+    records = [
+        dict(zip(("item", "rater", "system_a", "system_b", "preferred"), row.split(","), strict=True)) for row in rows
+    ]
+    assert plainly.results(records).records() == result.records()
+    path = str(tmp_path / "pairs.csv")
+    assert main(["agreement", path]) == 0
+    assert main(["meta", path, "-m", "sari"]) == 2
+    capsys.readouterr()
+    assert main(["results", path, "--baseline", "base", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["dimension"] == "preference"
+
+
+def test_choices_on_several_dimensions_are_kept_apart(tmp_path: Path) -> None:
+    rows = [f"{at},{rater},A,B,{winner},{name}" for at in range(12) for rater in "xy"
+            for name, winner in (("meaning", "A"), ("simplicity", "B"))]  # fmt: skip
+    path = _pairs(tmp_path / "pairs.csv", rows, "item,rater,first,second,winner,dimension")
+    usual, meaning = plainly.results(path), plainly.results(path, dimensions="meaning")
+    assert isinstance(usual, Preferences)
+    assert isinstance(meaning, Preferences)
+    assert (usual.dimension, usual.systems[0].system, usual.others) == ("simplicity", "B", ("meaning",))
+    assert (meaning.systems[0].system, meaning.rankings) == ("A", 24)
+    assert plainly.agreement(path)["meaning"].outputs == 12
+    with pytest.raises(UnknownName, match="fluency"):
+        plainly.results(path, dimensions="fluency")
+
+
+@pytest.mark.parametrize(("row", "fault"), [("2,x,A,A,A", "itself"), ("1,x,B,A,B", "twice"), ("2,x,A,B,C", "'C'")])
+def test_faults_of_a_table_of_pairs_name_the_row(tmp_path: Path, row: str, fault: str) -> None:
+    path = _pairs(tmp_path / "pairs.csv", ["1,x,A,B,A", row])
+    with pytest.raises(BadInput, match=fault) as raised:
+        plainly.results(path)
+    assert "pairs.csv:3" in str(raised.value)
+
+
+@pytest.mark.mirror
+def test_the_public_choices_have_a_result(mirror: Path) -> None:
+    """ASSET's paper: its simplifications are simpler and keep less of the meaning than TurkCorpus's and HSplit's."""
+    simpler, faithful = plainly.results("asset/pairwise"), plainly.results("asset/pairwise", dimensions="meaning")
+    assert isinstance(simpler, Preferences)
+    assert isinstance(faithful, Preferences)
+    assert simpler.systems[0].system == faithful.systems[-1].system == "asset"
+    assert (simpler.rankings, simpler.raters) == (718, 10)

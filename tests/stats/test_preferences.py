@@ -11,7 +11,8 @@ from statsmodels.genmod import families
 from statsmodels.genmod.generalized_linear_model import GLM
 
 from plainly.core.sampling import Sampling
-from plainly.people.preferences import Choice, list_comparisons, pair_judgements, rank
+from plainly.people.choices import Choice
+from plainly.people.preferences import list_comparisons, pair_judgements, rank
 from plainly.stats.preferences import Meeting, fit_preferences, strengths
 
 

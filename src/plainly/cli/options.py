@@ -463,10 +463,10 @@ def read_rated(args: argparse.Namespace, *about_scales: str) -> Judgements | str
 
     These are refused together with options ``about_scales``, which would have no effect.
     """
-    from plainly.people.rating_tables import read_studio_table
+    from plainly.people.choices import read_rankings
+    from plainly.people.operation_results import read_annotations
 
-    table = read_studio_table(args.ratings)
-    if table is None or "rating" in table.columns:
+    if read_rankings(args.ratings) is None and read_annotations(args.ratings) is None:
         return read_judgements(args)
     for name in ("columns", "scale", "z_scores", "systems", *about_scales):
         if getattr(args, name):

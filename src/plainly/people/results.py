@@ -13,9 +13,10 @@ from plainly.core.formatting import count_noun, interval, listed
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling, check_sampling
+from plainly.people.choices import read_rankings
 from plainly.people.meta_evaluation import RaterAgreement, measure_agreement, rated_by_several
 from plainly.people.operation_results import OperationResults, count_operations, read_annotations
-from plainly.people.preferences import Preferences, rank, read_rankings
+from plainly.people.preferences import Preferences, rank
 from plainly.people.rating_comparisons import (
     RatingTable,
     Reliability,
@@ -197,8 +198,9 @@ def results(
     ``ratings`` is a public set's name, a file (a table or a study), or ``Judgements``. Every two systems are compared,
     or each with the ``baseline``, on each of the ``dimensions``: all but z-scores by default. Intervals and tests treat
     items and raters as samples. ``agreement`` adds all figures of agreement to the recommended one. A study in which
-    people ranked outputs, or its export, gives preferences: win rates, and strengths by the model of Bradley and Terry;
-    one in which people marked operations gives the rate of each operation, and what annotators confuse.
+    people ranked outputs, its export, or a table of pairs of systems gives preferences: win rates, and strengths by the
+    model of Bradley and Terry, on one dimension; a study in which people marked operations gives the rate of each
+    operation, and what annotators confuse.
     """
     check_sampling(sampling)
     names = as_texts("dimensions", dimensions)
@@ -206,12 +208,12 @@ def results(
         check_text("baseline", baseline)
     choices = read_rankings(ratings)
     annotations = read_annotations(ratings) if choices is None else None
-    if names and (choices is not None or annotations is not None):
-        raise BadInput(
-            "dimensions= chooses among scales, but in this study people ranked outputs or marked operations."
-        )
+    if len(names) > 1 and choices is not None:
+        raise BadInput("dimensions= is one dimension where people chose between outputs.")
+    if names and annotations is not None:
+        raise BadInput("dimensions= chooses among scales, but in this study people marked operations.")
     if choices is not None:
-        return rank(choices, baseline=baseline, sampling=sampling)
+        return rank(choices, dimension="".join(names), baseline=baseline, sampling=sampling)
     if annotations is not None:
         return count_operations(annotations, name=Path(ratings).name, baseline=baseline, sampling=sampling)
     judgements = read_ratings(ratings, progress=progress)
