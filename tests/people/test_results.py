@@ -15,6 +15,7 @@ from plainly.cli import main
 from plainly.core.errors import BadInput, UnknownName
 from plainly.people import Judgements, Rating
 from plainly.people.preferences import Preferences
+from plainly.people.results import HumanResults
 from plainly.stats.crossed import contrast
 
 
@@ -178,6 +179,29 @@ def test_the_command_prints_the_result(tmp_path: Path, capsys: pytest.CaptureFix
     assert "ICC" not in printed
     assert main(["agreement", str(path)]) == 0
     assert "one rater against the others' mean" in capsys.readouterr().out
+
+
+def test_only_dimensions_that_exclusions_change_are_repeated(tmp_path: Path) -> None:
+    """An excluded rater who reverses simplicity, and agrees on fluency, is written of where it matters."""
+    rng = np.random.default_rng(5)
+    circumstances = {"cannot_judge": "", "revision": 1, "late": "", "overtime": "", "seconds": 5, "at": ""}
+    rows = []
+    for s, i, r in np.ndindex(2, 20, 6):
+        for dimension in ("simplicity", "fluency"):
+            sign = -3 if r == 5 and dimension == "simplicity" else 1
+            rating = int(np.clip(np.rint(50 + 10 * sign * s + 3 * rng.normal()), 0, 100))
+            row = {"item": i, "rater": f"r{r}", "system": "AB"[s], "dimension": dimension, "rating": rating}
+            rows.append({**row, "minimum": 0, "maximum": 100, **circumstances, "excluded": r == 5})
+    path = tmp_path / "export.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    result = plainly.results(path)
+    assert isinstance(result, HumanResults)
+    assert result.everyone is not None
+    assert [result.comparisons.beats(name, "B", "A") for name in result.dimensions] == [True, True]
+    assert not result.everyone.comparisons.beats("simplicity", "B", "A")
+    (note,) = [note.message for note in result.notes() if "excluded" in note.message]
+    assert result.everyone.claims[0] in note
+    assert result.everyone.claims[1] not in note
 
 
 def _pairs(path: Path, rows: Sequence[str], header: str = "item,rater,first,second,winner") -> Path:

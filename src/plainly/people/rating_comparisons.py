@@ -115,7 +115,15 @@ def note_on_excluded(result: Comparisons, everyone: Comparisons, sentences: Sequ
         {(pair.metric, pair.system, pair.baseline): pair.winner for pair in each.comparisons}
         for each in (result, everyone)
     )
-    text = "the same pairs are told apart." if own == others else " ".join(sentences)
+    differing = {key[0] for key in own.keys() | others.keys() if own.get(key) != others.get(key)}
+    names = [sentence.partition(":")[0] for sentence in sentences]
+    if not differing:
+        text = "the same pairs are told apart."
+    elif differing <= set(names) and differing < {key[0] for key in own}:
+        shown = [sentence for name, sentence in zip(names, sentences, strict=True) if name in differing]
+        text = " ".join([*shown, "Elsewhere the same pairs are told apart."])
+    else:
+        text = " ".join(sentences)
     return Note(f"With the raters whom the study excluded: {text}", "claim")
 
 
