@@ -47,9 +47,12 @@ def compared(ratings: Ratings) -> HumanResults:
     return result
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", [*range(24), 164, 189])
 def test_a_plan_does_not_contradict_the_result_of_its_pilot(seed: int) -> None:
-    """Over studies of all kinds: the same pairs are told apart, and a study of the pilot's size detects the same."""
+    """Over studies of all kinds: the same pairs are told apart, and a study of the pilot's size detects the same.
+
+    In the last two, raters agree more than their ratings allow, so that their variance is estimated as negative.
+    """
     rng = np.random.default_rng(seed)
     shifts = tuple(rng.normal(scale=rng.choice([0.0, 0.3, 2.0]), size=int(rng.integers(2, 6))))
     people = int(rng.integers(1, 7))
@@ -60,9 +63,8 @@ def test_a_plan_does_not_contradict_the_result_of_its_pilot(seed: int) -> None:
     # The result names the later system first.
     expected = {(pair.baseline, pair.system): -np.sign(pair.difference) * pair.significant for pair in pairs}
     assert dict(zip(planned.pilot.pairs, planned.pilot.pattern, strict=True)) == expected
-    # Negative components count as none in a plan, so that it may promise a little less than the result did.
     sizes = [pair.smallest_detectable for pair in pairs]
-    assert 0.9 * min(sizes) <= planned.pilot.detectable <= 1.3 * max(sizes)
+    assert 0.99 * min(sizes) <= planned.pilot.detectable <= 1.01 * max(sizes)
     assert ("tau" in planned.tables()[0].header) == any(expected.values())
     assert planned.best.detectable == min(point.detectable for point in planned.points["budget"])
 
@@ -71,11 +73,9 @@ def test_a_plan_of_the_same_size_promises_what_the_result_of_two_systems_says() 
     for seed in range(8):
         ratings = study(np.random.default_rng(seed), items=40, people=5)
         (pair,) = compared(ratings).comparisons.comparisons
-        components = Pilot.of(ratings).components
-        if components.items and components.raters and components.rest:  # none is estimated as negative
-            again = Pilot.of(ratings).find_detectable(sentences=40, raters=5, people=5)
-            assert again == pytest.approx(pair.smallest_detectable, rel=1e-9)
-            assert Pilot.of(ratings).detectable == pytest.approx(again, rel=1e-9)
+        again = Pilot.of(ratings).find_detectable(sentences=40, raters=5, people=5)
+        assert again == pytest.approx(pair.smallest_detectable, rel=1e-9)
+        assert Pilot.of(ratings).detectable == pytest.approx(again, rel=1e-9)
 
 
 @pytest.mark.parametrize(("sentences", "raters", "people"), [(40, 1, 4), (15, 3, 3), (15, 6, 6), (60, 2, 10)])
