@@ -128,10 +128,10 @@ def test_moved_sentences_of_a_document_are_not_new_wording() -> None:
         "A storm closed the road.",
     ]
     document = " ".join(sentences)
-    for outputs in (sentences, simpler, [*simpler[:2], "Nobody knew why.", *simpler[2:]]):
-        (kept,) = measure_pairs([document], [" ".join(outputs)])
-        (moved,) = measure_pairs([document], [" ".join([*outputs[-2:], *outputs[:-2]])])
-        np.testing.assert_allclose(moved, kept)
+    for outputs in (sentences, simpler, [*simpler[:2], "The reason is unknown.", *simpler[2:]]):
+        (before,) = measure_pairs([document], [" ".join(outputs)])
+        (after,) = measure_pairs([document], [" ".join([*outputs[-2:], *outputs[:-2]])])
+        np.testing.assert_allclose(after, before)
     (changed,) = measure_pairs([document], [" ".join(["Children swam in a lake.", *simpler[1:]])])
     (same,) = measure_pairs([document], [" ".join(simpler)])
     assert changed[1] > same[1]

@@ -171,7 +171,9 @@ def test_what_is_for_scales_is_refused_where_there_is_none(
     export.write_bytes(api.export(study.file, "csv"))
     for file in map(str, (study.file, export)):
         assert main(["meta", file]) == 0
-        assert main(["meta", file, "--agreement"]) == (0 if task == "operations" else 2), "one rater agrees with nobody"
+        assert main(["meta", file, "--agreement"]) == (0 if task == "operations" else 2), (
+            "one rater has no others to agree with"
+        )
         capsys.readouterr()
         for options in (
             ["meta", file, "-m", "fkgl"],

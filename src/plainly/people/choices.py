@@ -102,35 +102,35 @@ def _pair_choices(table: Sheet, columns: dict[str, str]) -> Iterator[Choice]:
     raters = read_texts_of(table, roles["rater"]) if "rater" in roles else [_ONE_RATER] * len(table)
     dimensions = read_texts_of(table, roles["dimension"]) if "dimension" in roles else [""] * len(table)
     earlier: set[tuple[str, str, str, frozenset[str]]] = set()
-    for row, shown in enumerate(zip(first, second, strict=True)):
-        if shown[0] == shown[1]:
-            raise BadInput(f"{table.where(row)}: {shown[0]!r} is compared with itself.")
-        key = (items[row], raters[row], dimensions[row], frozenset(shown))
+    for row, pair in enumerate(zip(first, second, strict=True)):
+        if pair[0] == pair[1]:
+            raise BadInput(f"{table.where(row)}: {pair[0]!r} is compared with itself.")
+        key = (items[row], raters[row], dimensions[row], frozenset(pair))
         if key in earlier:
             raise BadInput(
-                f"{table.where(row)}: rater {raters[row]!r} compared {shown[0]!r} and {shown[1]!r} on item "
+                f"{table.where(row)}: rater {raters[row]!r} compared {pair[0]!r} and {pair[1]!r} on item "
                 f"{items[row]!r} twice. Keep one of the rows."
             )
         earlier.add(key)
-        best, is_tie = _winner(table, row, columns, shown)
-        yield Choice(items[row], raters[row], shown, best, tie=is_tie, dimension=dimensions[row])
+        best, is_tie = _winner(table, row, columns, pair)
+        yield Choice(items[row], raters[row], pair, best, tie=is_tie, dimension=dimensions[row])
 
 
-def _winner(table: Sheet, row: int, columns: dict[str, str], shown: Sequence[str]) -> tuple[str | None, bool]:
+def _winner(table: Sheet, row: int, columns: dict[str, str], pair: Sequence[str]) -> tuple[str | None, bool]:
     """Return the system that was better, or None, and whether they tie."""
     cell = table.columns[columns["winner"]][row]
     text = (
         str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str("" if cell is None else cell).strip()
     )
     word = text.casefold()
-    if text in shown:
+    if text in pair:
         return text, False
-    for system, role in zip(shown, _WINNERS, strict=True):
+    for system, role in zip(pair, _WINNERS, strict=True):
         if word in _WINNERS[role] or column_key(word) == column_key(columns[role]):
             return system, False
     if word in _TIES or word in MISSING:
         return None, word in _TIES
     raise BadInput(
-        f"{table.where(row)}, column {columns['winner']!r}: {text!r} is neither {shown[0]!r} nor {shown[1]!r}. Write "
+        f"{table.where(row)}, column {columns['winner']!r}: {text!r} is neither {pair[0]!r} nor {pair[1]!r}. Write "
         "the name of the better system, first, second or tie; leave the cell empty if there is no answer."
     )

@@ -120,8 +120,8 @@ def note_on_excluded(result: Comparisons, everyone: Comparisons, sentences: Sequ
     if not differing:
         text = "the same pairs are told apart."
     elif differing <= set(names) and differing < {key[0] for key in own}:
-        shown = [sentence for name, sentence in zip(names, sentences, strict=True) if name in differing]
-        text = " ".join([*shown, "Elsewhere the same pairs are told apart."])
+        relevant = [sentence for name, sentence in zip(names, sentences, strict=True) if name in differing]
+        text = " ".join([*relevant, "Elsewhere the same pairs are told apart."])
     else:
         text = " ".join(sentences)
     return Note(f"With the raters whom the study excluded: {text}", "claim")

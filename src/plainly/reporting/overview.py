@@ -41,7 +41,7 @@ from plainly.stats.resample import Estimate
 T = TypeVar("T")
 NO_OUTPUT = "for which a system has no output."
 MOST_SENTENCES = 6  # of a summary: one is the title of the picture, and at most five stand beside it
-_MOST_CLAIMS = 3  # about the ratings, so that there is room for other sentences
+_MOST_CLAIMS = 3  # about the ratings, so that other sentences fit too
 Bools = npt.NDArray[np.bool_]
 
 
