@@ -16,6 +16,7 @@ from plainly.people.operation_results import estimate_rate
 from plainly.stats import agreement, correlate
 from plainly.stats.crossed import Contrast, VarianceComponents, contrast
 from plainly.stats.paired import holm
+from plainly.stats.preferences import Meeting, fit_preferences
 
 Floats = np.ndarray
 Row = tuple[str, str, str, float, float]
@@ -249,6 +250,40 @@ def results(times: int) -> Iterator[Row]:
                 yield "95 % interval of a mean rating", where, "coverage", 0.95, covered[0] / times
                 yield "95 % interval of a difference", where, "coverage", 0.95, covered[1] / times
                 yield "claims about four equal systems", where, "any false claim", 0.05, errs / times
+
+
+def preferences(times: int) -> Iterator[Row]:
+    """Strengths of three equal systems, all pairs of which all raters compare; a fifth of them tie.
+
+    How good an output is depends on the item, on the rater's view of the system, and on chance.
+    """
+    systems, names = 3, "abc"
+    pairs = list(combinations(range(systems), 2))
+    for raters in (3, 5, 15):
+        for items in (20, 70, 200):
+            rng = np.random.default_rng(1000 * raters + items)
+            covered = errs = 0
+            for _ in range(times):
+                item, view = (
+                    rng.normal(scale=0.8, size=(items, 1, systems)),
+                    rng.normal(scale=0.4, size=(raters, systems)),
+                )
+                worth = item + view
+                meetings = []
+                for i, j in pairs:
+                    apart = worth[..., i] - worth[..., j] + rng.logistic(size=(items, raters))
+                    for (at, rater), value in np.ndenumerate(apart):
+                        one, other = (names[i], names[j]) if value > 0 else (names[j], names[i])
+                        meetings.append(Meeting(str(at), one, other, tie=bool(abs(value) < 0.5), rater=str(rater)))
+                model = fit_preferences(meetings)
+                order = [model.systems.index(name) for name in names]
+                differences = [model.strength(np.eye(systems)[order[i]] - np.eye(systems)[order[j]]) for i, j in pairs]
+                p_values = [difference.p_value for difference in differences]
+                covered += p_values[0] > 0.05
+                errs += min(holm(p_values)) <= 0.05
+            where = f"{raters} raters, {items} items"
+            yield "95 % interval of a difference of strengths", where, "coverage", 0.95, covered / times
+            yield "claims about three equal systems", where, "any false claim", 0.05, errs / times
 
 
 def rates(times: int) -> Iterator[Row]:

@@ -185,6 +185,7 @@ def main() -> None:
         "between_metrics": ratings.between_metrics,
         "agreements": ratings.agreements,
         "results": ratings.results,
+        "preferences": ratings.preferences,
         "rates": ratings.rates,
         "plans": ratings.plans,
     }

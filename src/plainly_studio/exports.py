@@ -24,7 +24,7 @@ from plainly.core.errors import BadInput
 from plainly.core.result import Record
 from plainly.core.tables import format_csv, jsonable
 from plainly.io.tables import import_pyarrow
-from plainly.people.preferences import Choice
+from plainly.people.choices import Choice
 from plainly.people.rating_tables import escape_formula
 from plainly.people.ratings import Judgements, Rating
 from plainly.text.words import token_spans
@@ -51,7 +51,7 @@ COLUMNS: Mapping[TaskName, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 _NO_RATINGS = {
-    "ranking": "people rank outputs, which plainly meta reads without further options.",
+    "ranking": "people rank outputs. For which systems they prefer: plainly results.",
     "operations": "people mark operations. For their rates: plainly results. For plainly operations: plainly studio "
     "export … --format aln",
 }

@@ -114,6 +114,31 @@ def test_a_fitted_part_is_its_average_and_what_its_terms_contribute(tmp_path: Pa
     assert {name: values[0] for name, values in blank.items()} == dict.fromkeys(blank, 0.0)
 
 
+def test_moved_sentences_of_a_document_are_not_new_wording() -> None:
+    sentences = [
+        "The old harbour was rebuilt in spring.",
+        "Nurses praised the new clinic.",
+        "Farmers sold their early wheat.",
+        "A storm closed the mountain road.",
+    ]
+    simpler = [
+        "The harbour was rebuilt.",
+        "Nurses liked the clinic.",
+        "Farmers sold wheat.",
+        "A storm closed the road.",
+    ]
+    document = " ".join(sentences)
+    for outputs in (sentences, simpler, [*simpler[:2], "The reason is unknown.", *simpler[2:]]):
+        (before,) = measure_pairs([document], [" ".join(outputs)])
+        (after,) = measure_pairs([document], [" ".join([*outputs[-2:], *outputs[:-2]])])
+        np.testing.assert_allclose(after, before)
+    (changed,) = measure_pairs([document], [" ".join(["Children swam in a lake.", *simpler[1:]])])
+    (same,) = measure_pairs([document], [" ".join(simpler)])
+    assert changed[1] > same[1]
+    pair = " ".join(sentences[:2]), " ".join(reversed(sentences[:2]))
+    assert measure_pairs([pair[0]], [pair[1]])[0][1] > 0, "one or two sentences are read as a whole"
+
+
 def test_an_item_is_explained_by_what_its_parts_are_made_of(tmp_path: Path) -> None:
     combination = _fitted(meaning={"weight": 0.0, "average": 0.4}, kept={"weight": 0.3, "average": -0.1})
     metric = Quality(model=str(toy_judge.write(tmp_path / "toy", combination=combination)))

@@ -47,9 +47,12 @@ def compared(ratings: Ratings) -> HumanResults:
     return result
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", [*range(24), 164, 189])
 def test_a_plan_does_not_contradict_the_result_of_its_pilot(seed: int) -> None:
-    """Over studies of all kinds: the same pairs are told apart, and a study of the pilot's size detects the same."""
+    """Over studies of all kinds: the same pairs are told apart, and a study of the pilot's size detects the same.
+
+    In the last two, raters agree more than their ratings allow, so that their variance is estimated as negative.
+    """
     rng = np.random.default_rng(seed)
     shifts = tuple(rng.normal(scale=rng.choice([0.0, 0.3, 2.0]), size=int(rng.integers(2, 6))))
     people = int(rng.integers(1, 7))
@@ -60,9 +63,8 @@ def test_a_plan_does_not_contradict_the_result_of_its_pilot(seed: int) -> None:
     # The result names the later system first.
     expected = {(pair.baseline, pair.system): -np.sign(pair.difference) * pair.significant for pair in pairs}
     assert dict(zip(planned.pilot.pairs, planned.pilot.pattern, strict=True)) == expected
-    # Negative components count as none in a plan, so that it may promise a little less than the result did.
     sizes = [pair.smallest_detectable for pair in pairs]
-    assert 0.9 * min(sizes) <= planned.pilot.detectable <= 1.3 * max(sizes)
+    assert 0.99 * min(sizes) <= planned.pilot.detectable <= 1.01 * max(sizes)
     assert ("tau" in planned.tables()[0].header) == any(expected.values())
     assert planned.best.detectable == min(point.detectable for point in planned.points["budget"])
 
@@ -71,11 +73,9 @@ def test_a_plan_of_the_same_size_promises_what_the_result_of_two_systems_says() 
     for seed in range(8):
         ratings = study(np.random.default_rng(seed), items=40, people=5)
         (pair,) = compared(ratings).comparisons.comparisons
-        components = Pilot.of(ratings).components
-        if components.items and components.raters and components.rest:  # none is estimated as negative
-            again = Pilot.of(ratings).find_detectable(sentences=40, raters=5, people=5)
-            assert again == pytest.approx(pair.smallest_detectable, rel=1e-9)
-            assert Pilot.of(ratings).detectable == pytest.approx(again, rel=1e-9)
+        again = Pilot.of(ratings).find_detectable(sentences=40, raters=5, people=5)
+        assert again == pytest.approx(pair.smallest_detectable, rel=1e-9)
+        assert Pilot.of(ratings).detectable == pytest.approx(again, rel=1e-9)
 
 
 @pytest.mark.parametrize(("sentences", "raters", "people"), [(40, 1, 4), (15, 3, 3), (15, 6, 6), (60, 2, 10)])
@@ -129,6 +129,25 @@ def test_more_sentences_raters_and_people_find_more() -> None:
     assert pilot.find_detectable(sentences=20, people=20) < pilot.find_detectable(sentences=20, people=3)
     curve = [pilot.compute_power(0.8, sentences=size, people=8) for size in (5, 20, 80, 2000)]
     assert curve == sorted(curve)
+
+
+def test_there_are_no_more_people_than_ratings() -> None:
+    """Ten ratings of each system are by ten people at most, so that a plan for 40 promises no more than one for 10."""
+    rng = np.random.default_rng(3)
+    pilot = Pilot.of(study(rng, items=800, people=40, views=0.6))
+    size = pilot.find_detectable(sentences=10, people=40)
+    assert size == pilot.find_detectable(sentences=10, people=10)
+    one_each = np.where(np.eye(10, dtype=bool), 0.0, np.nan)
+    p_values = [
+        contrast(
+            study(rng, (size, 0.0), items=10, people=10, views=0.6).values + one_each, np.array([1.0, -1.0])
+        ).p_value
+        for _ in range(300)
+    ]
+    assert 0.7 <= np.mean(np.array(p_values) <= 0.05) <= 0.95
+    planned = plan(study(rng, items=40, people=30), budget=12, raters=[1, 2], people=30, sampling=FEW)
+    assert {point.people for point in planned.points["budget"]} == {12}
+    assert "by 12 people" in planned.answer
 
 
 def test_sentences_and_people_needed_are_the_fewest() -> None:
@@ -266,6 +285,7 @@ def test_a_plan_writes_its_study(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert recommended["people"] == 8
     project = read_project(target)
     assert (project.data.items, project.assignment.overlap) == (recommended["sentences"], recommended["raters"])
+    assert project.assignment.raters == recommended["people"], "else one person could rate everything"
     assert (project.scales[0].name, project.scales[0].minimum, project.scales[0].maximum) == ("simplicity", 1, 5)
 
 

@@ -11,7 +11,8 @@ from statsmodels.genmod import families
 from statsmodels.genmod.generalized_linear_model import GLM
 
 from plainly.core.sampling import Sampling
-from plainly.people.preferences import Choice, list_comparisons, pair_judgements, rank
+from plainly.people.choices import Choice
+from plainly.people.preferences import list_comparisons, pair_judgements, rank
 from plainly.stats.preferences import Meeting, fit_preferences, strengths
 
 
@@ -146,3 +147,18 @@ def test_rankings_have_tests_claims_and_agreement() -> None:
     assert set(np.unique(pairs.values)) == {-1.0, 1.0}
     against = rank(choices, baseline="b").comparisons
     assert {(pair.system, pair.baseline) for pair in against.comparisons} == {("a", "b"), ("c", "b")}
+
+
+def test_the_effect_is_in_standard_deviations_of_win_rates_by_item() -> None:
+    """Strengths are logarithms: their difference has another unit than the shares that vary between items."""
+    rng = np.random.default_rng(3)
+    choices = [
+        Choice(str(item), f"r{rater}", ("a", "b"), best="a" if rng.random() < 0.7 else "b")
+        for item in range(30)
+        for rater in range(4)
+    ]
+    shares = np.array([np.mean([each.best == "a" for each in choices if each.item == str(item)]) for item in range(30)])
+    apart = 2 * shares - 1  # b has the others
+    pair = rank(choices).comparisons.pair("preference", "a", "b")
+    assert abs(pair.effect_size) == pytest.approx(abs(apart.mean() / apart.std(ddof=1)))
+    assert abs(pair.difference) == pytest.approx(np.log(shares.mean() / (1 - shares.mean())), abs=0.05)

@@ -14,7 +14,8 @@ import pytest
 
 import plainly_studio as api
 from plainly.core.errors import BadInput
-from plainly.people.preferences import Preferences, rank, read_rankings
+from plainly.people.choices import read_rankings
+from plainly.people.preferences import Preferences, rank
 from plainly_studio import creation, designs
 from plainly_studio.designs import Design, Size
 from plainly_studio.project import parse_project

@@ -101,7 +101,9 @@ def test_exclusions_of_annotators_are_applied_and_shown(make: Make, capsys: pyte
     with pytest.raises(BadInput, match="results"):
         plainly.plan(study.file)
     texts = {"sources": ["One two."], "outputs": {"A": ["One."]}, "metrics": ["fkgl"]}
-    page = plainly.report(**texts, labeller=None, audit=False, ratings=study.file).html
+    report = plainly.report(**texts, labeller=None, audit=False, ratings=study.file)
+    assert result.claims[0] in report.summary[0].text, "what people found comes first"
+    page = report.html
     assert page.index("Which operations do people mark?") < page.index('id="scores"')
 
 
@@ -150,3 +152,37 @@ def test_exclusions_of_rankings_are_applied_and_shown(make: Make, method: str) -
     export = study.file.with_name("export.csv")
     export.write_bytes(api.export(study.file, "csv"))
     assert plainly.results(export).json() == result.json()
+
+
+@pytest.mark.parametrize("task", ["operations", "ranking"])
+def test_what_is_for_scales_is_refused_where_there_is_none(
+    make: Make, task: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if task == "operations":
+        study, _ = _operations_study(make, raters=2, items=4)
+    else:
+        settings = {"name": "Ranks", "task": "ranking", "assignment": {"overlap": 1, "ahead": 10}}
+        texts = [make_item(f"{at} text.", [(s, f"{at} {s}") for s in "AB"], name=str(at)) for at in range(4)]
+        study = make(parse_project(settings), texts)
+        one = rater(study)
+        for item in _items(one):
+            assert one.answer(item, {"choice": {"best": 0}}).status_code == 201
+    export = study.file.with_name("export.csv")
+    export.write_bytes(api.export(study.file, "csv"))
+    for file in map(str, (study.file, export)):
+        assert main(["meta", file]) == 0
+        assert main(["meta", file, "--agreement"]) == (0 if task == "operations" else 2), (
+            "one rater has no others to agree with"
+        )
+        capsys.readouterr()
+        for options in (
+            ["meta", file, "-m", "fkgl"],
+            ["meta", file, "--tradeoff"],
+            ["results", file, "--systems", "A"],
+        ):
+            assert main(options) == 2
+            assert f"plainly results {file}" in capsys.readouterr().err
+        assert main(["plan", file]) == 2
+        for command in ("score", "report", "compare"):
+            assert main([command, file, "-m", "fkgl"]) == 2
+            assert f"plainly results {file}" in capsys.readouterr().err

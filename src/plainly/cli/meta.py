@@ -8,6 +8,9 @@ from plainly.cli.show import say, say_written
 from plainly.core.progress import bar
 from plainly.core.result import Result
 
+# Options that need ratings on a scale.
+_ABOUT_SCALES = ("metrics", "tradeoff", "dimension", "scores", "filter", "by", "control", "calibrate", "plot")
+
 HELP = """\
 Does a metric agree with people? And do people agree with each other?
 
@@ -51,13 +54,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Result:
     from plainly.people.correlations import Filter
     from plainly.people.meta_evaluation import agreement, meta
-    from plainly.people.preferences import rank, read_rankings
+    from plainly.people.results import results
 
     options.check_targets(args, args.plot, args.calibrate)
-    if (choices := read_rankings(args.ratings)) is not None:
-        sampling = options.sampling(args)
-        return agreement(args.ratings, sampling=sampling) if args.agreement else rank(choices, sampling=sampling)
-    judgements = options.read_judgements(args)
+    judgements = options.read_rated(args, *_ABOUT_SCALES)
+    if isinstance(judgements, str):
+        return (agreement if args.agreement else results)(judgements, sampling=options.sampling(args))
     subset = None
     if args.filter:
         filters = {"threshold": args.threshold, "unit": args.filter_unit, "without_sources": args.without_sources}

@@ -458,12 +458,23 @@ def say_resumed(evaluation: ScoreTable) -> None:
         say(f"plainly: resumed an earlier run: {reading.resumed} of {reading.parts} parts were measured before")
 
 
-def read_rated(args: argparse.Namespace) -> Judgements | str:
-    """Read the ratings that the arguments name; return the file's name if it contains rankings or operations."""
-    from plainly.people.rating_tables import read_studio_table
+def read_rated(args: argparse.Namespace, *about_scales: str) -> Judgements | str:
+    """Read the ratings that the arguments name; return the file's name if it contains rankings or operations.
 
-    table = read_studio_table(args.ratings)
-    return args.ratings if table is not None and "rating" not in table.columns else read_judgements(args)
+    These are refused together with options ``about_scales``, which would have no effect.
+    """
+    from plainly.people.choices import read_rankings
+    from plainly.people.operation_results import read_annotations
+
+    if read_rankings(args.ratings) is None and read_annotations(args.ratings) is None:
+        return read_judgements(args)
+    for name in ("columns", "scale", "z_scores", "systems", *about_scales):
+        if getattr(args, name):
+            raise BadInput(
+                f"--{name.replace('_', '-')} is for ratings on a scale, but in this study people ranked outputs or "
+                f"marked operations. Leave it out. Their result: plainly results {args.ratings}"
+            )
+    return str(args.ratings)
 
 
 def read_judgements(args: argparse.Namespace) -> Judgements:

@@ -31,6 +31,8 @@ _NAMES = {
     "group": ("group", "document", "doc"),
     "system": ("system", "model", "system_name", "model_name"),
 }
+# Columns that a table of people's answers has: an export of the studio.
+_ANSWERS = {"item", "rater", "cannot_judge", "excluded"}
 _REFERENCE_LISTS = ("references", "refs", "simplifications")
 _NUMBERED = re.compile(r"(reference|ref)(?:[ ._-]?[0-9]+)?|(simp)[ ._-]?[0-9]+")
 _OUTPUT = re.compile(r"output(?:[ ._:/-](.+))?", re.DOTALL)
@@ -114,6 +116,11 @@ def arrange(sheet: Sheet, columns: Columns | None = None) -> tuple[Sheet, Roles]
     A long table has a row for each system and item. Its items are told apart by id, or else by source, and an output
     that it lacks is ``ABSENT``. Columns without a role are kept if they have one value for each item.
     """
+    if not columns and set(sheet.columns) >= _ANSWERS:
+        raise BadInput(
+            f"{sheet.path} has what people answered in a study, not outputs. Its result: plainly results {sheet.path}. "
+            f"Beside the scores of its systems: plainly report … --ratings {sheet.path}"
+        )
     roles = find_roles(sheet, columns)
     if roles.system is None or not roles.outputs:
         return sheet, roles

@@ -27,14 +27,14 @@ from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Reason
 from plainly.learned import encoder
 from plainly.learned.encoder import Encoder, ReadingMetric, Readings, Vectors, rows
-from plainly.learned.measurements import MEASUREMENTS, measure_pairs
+from plainly.learned.measurements import MEASUREMENTS, SEVERAL, measure_pairs
 from plainly.learned.pieces import pieces
 from plainly.learned.score_cache import cached_rows
 from plainly.learned.sle import gains
 from plainly.text import sentences
 
-# A source with this many sentences is read with its output in pieces of this many tokens: docs/documents.md.
-_SEVERAL, _PIECE = 3, 72
+# A source of several sentences is read with its output in pieces of this many tokens: docs/documents.md.
+_PIECE = 72
 HEADS = ("overall", "fluency", "meaning", "simplicity")
 # What a value above and below the usual says about an output, for explanations of a score.
 _WORDS = MEASUREMENTS | {
@@ -53,7 +53,7 @@ _TOKENS_PER_BLOCK = 512  # compared with another text's tokens: bounds the memor
 
 def read_pairs(model: Encoder, evalset: EvalSet, outputs: Sequence[str]) -> Readings:
     """Return the value of every head for each output and its source, from 0 (worst) to 1 (best)."""
-    is_long = evalset.prepare("judge: long", lambda evalset: sentences.counts(evalset.sources) >= _SEVERAL)
+    is_long = evalset.prepare("judge: long", lambda evalset: sentences.counts(evalset.sources) >= SEVERAL)
     pairs = list(zip(evalset.sources, outputs, strict=True))
     readings = model.read_long(pairs, is_long, f"pieces {_PIECE}", _read_in_pieces)
     unread = np.isnan(readings.values).any(axis=1)

@@ -21,6 +21,7 @@ from plainly.data import diagnose
 from plainly.metrics.evidence import describe_for_methods, uses_shipped_model
 from plainly.people.calibration import CalibrationTest
 from plainly.people.calibration import calibrate as fit_calibration
+from plainly.people.choices import read_rankings
 from plainly.people.correlations import (
     Filter,
     MetricCorrelations,
@@ -34,7 +35,7 @@ from plainly.people.correlations import (
 )
 from plainly.people.operation_results import operation_judgements, read_annotations
 from plainly.people.panels import JudgePanel, describe_panel
-from plainly.people.preferences import pair_judgements, read_rankings
+from plainly.people.preferences import pair_judgements
 from plainly.people.rating_tables import RatingsLike, read_ratings, usual_dimension
 from plainly.people.ratings import Judgements, Ratings, Units
 from plainly.scoring.evaluate import resolve_metrics

@@ -108,8 +108,12 @@ class Pilot:
         """Return how a difference varies in a study with so many sentences, ratings of each, and people."""
         if sentences < 2 or raters < 1:
             raise BadInput("A study has at least two sentences and one rater.")
-        everyone = max(people or self.people or 1, raters)
+        everyone = self.share(sentences=sentences, raters=raters, people=people) or raters
         return self.components.study(items=sentences, raters=everyone, ratings=sentences * raters)
+
+    def share(self, *, sentences: int, raters: int = 1, people: int | None = None) -> int | None:
+        """Return how many people share the work: not more than there are ratings, and all who rate one sentence."""
+        return None if self.people is None else max(raters, min(people or self.people, sentences * raters))
 
     def find_detectable(self, *, sentences: int, raters: int = 1, people: int | None = None) -> float:
         """Return the smallest true difference that ``plainly results`` of such a study finds with 80 % power."""
@@ -186,7 +190,7 @@ def draw_study(
 ) -> Point:
     """Draw studies with so many sentences, ratings of each and people, whose true means are the pilot's."""
     study = pilot.study(sentences=sentences, raters=raters, people=people)
-    everyone = None if pilot.people is None else max(people or pilot.people, raters)
+    everyone = pilot.share(sentences=sentences, raters=raters, people=people)
     detectable = pilot.find_detectable(sentences=sentences, raters=raters, people=people)
     if not pilot.told_apart:
         undefined = dict.fromkeys(("tau", "low", "high", "power", "wrong", "nothing_found"), math.nan)
@@ -339,7 +343,10 @@ class StudyPlan(Result):
         sections: dict[str, Record] = {
             "[project]": {"name": f"{self.dimension} study", "task": "rating"},
             "[data]": {"test_set": self.test_set, **data} if self.test_set else data,
-            "[assignment]": {"overlap": self.best.raters},
+            "[assignment]": {
+                "overlap": self.best.raters,
+                **({} if self.best.people is None else {"raters": self.best.people}),
+            },
             "[[scales]]": scale,
         }
         # Strings, numbers and lists are written in the same way in JSON and TOML.

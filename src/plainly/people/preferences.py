@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -13,9 +12,10 @@ import numpy as np
 
 from plainly.core.errors import BadInput, UnknownName
 from plainly.core.evalset import EvalSet
-from plainly.core.formatting import number
+from plainly.core.formatting import listed, number
 from plainly.core.result import Note, Record, Result, Table
 from plainly.core.sampling import Sampling
+from plainly.people.choices import Choice
 from plainly.people.rating_comparisons import (
     Contrasts,
     MeanRating,
@@ -25,7 +25,7 @@ from plainly.people.rating_comparisons import (
     measure_reliability,
     note_on_excluded,
 )
-from plainly.people.rating_tables import RatingsLike, is_true, read_studio_table
+from plainly.people.rating_tables import usual_name
 from plainly.people.ratings import Judgements, Rating
 from plainly.scoring.comparisons import Comparisons, claims
 from plainly.scoring.scores import Scores, Signature
@@ -35,37 +35,6 @@ from plainly.stats.resample import Estimate
 SCHEMA = "plainly.preferences/1"
 _DIMENSION = "preference"
 _FEW = 4  # with at most this many systems, every pair has a row
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One rater's choice among the systems shown for one item; all fields are empty if they could not judge.
-
-    Identical outputs tie without a rater.
-    """
-
-    item: str
-    rater: str
-    shown: tuple[str, ...]
-    best: str | None = None
-    worst: str | None = None
-    tie: bool = False
-    excluded: bool = False  # the study excluded the rater
-
-
-def read_rankings(ratings: RatingsLike) -> tuple[Choice, ...] | None:
-    """Read the rankings of a study, or of a table that a study exported; return None for other ratings."""
-    table = read_studio_table(ratings)
-    if table is None or "shown" not in table.columns:
-        return None
-    names = ("item", "rater", "shown", "best", "worst", "tie", "excluded")
-    return tuple(
-        Choice(
-            str(item), str(rater or ""), tuple(json.loads(str(systems))),
-            str(best or "") or None, str(worst or "") or None, is_true(tie), is_true(excluded),
-        )
-        for item, rater, systems, best, worst, tie, excluded in zip(*map(table.column, names), strict=True)
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +53,8 @@ class Preferences(Result):
     comparisons: Comparisons
     reliability: Reliability | None
     everyone: Preferences | None = None
+    dimension: str = _DIMENSION
+    others: tuple[str, ...] = ()  # dimensions on which people chose too
 
     @property
     def claims(self) -> list[str]:
@@ -111,6 +82,8 @@ class Preferences(Result):
         parts = self.comparisons.parts_json()
         return {
             "schema": SCHEMA,
+            "dimension": self.dimension,
+            "other_dimensions": list(self.others),
             **counts,
             "systems": rows,
             **{name: parts[name] for name in ("comparisons", "claims")},
@@ -134,7 +107,18 @@ class Preferences(Result):
         level = f"{self.comparisons.sampling.level:.0%}"
         caption = f"{self.rankings} rankings by {self.raters} raters, with {level} intervals over items and raters"
         tables = [Table(tuple(columns), tuple(zip(*columns.values(), strict=True)), caption=caption)]
-        return tables + ([self.comparisons.pairs_table()] if len(self.systems) <= _FEW else [])
+        if len(self.systems) > _FEW:
+            return tables
+        pairs = self.comparisons.pairs_table()  # whose first column, the dimension, is always the same
+        return [
+            *tables,
+            Table(
+                pairs.header[1:],
+                tuple(row[1:] for row in pairs.rows),
+                caption="Differences of strengths",
+                text_columns=frozenset({0, 1}),
+            ),
+        ]
 
     def notes(self) -> list[Note]:
         notes = [Note(claim, "claim") for claim in self.claims]
@@ -147,17 +131,42 @@ class Preferences(Result):
         notes.append(
             Note(
                 "Win rate: comparisons won, a tie counts half. Strength: the logarithm of Davidson's strength, on "
-                "which tests and claims rest; 0.69 more doubles the odds of winning."
+                "which tests and claims rest; 0.69 more doubles the odds of winning. Effect: the mean difference of "
+                "win rates by item, in standard deviations between items."
             )
         )
+        if self.others:
+            notes.append(
+                Note(
+                    f"Choices about {self.dimension}. For another dimension: --dimension {self.others[0]}"
+                    + (f" (or {listed(self.others[1:])})" if self.others[1:] else "")
+                )
+            )
         if self.undecided:
             notes.append(Note(f"{self.undecided} rankings are not counted: the rater could not decide."))
         return notes
 
 
-def rank(choices: Sequence[Choice], *, baseline: str | None = None, sampling: Sampling = Sampling()) -> Preferences:
-    """Compute how often each system was preferred, its strength, and which differences may be claimed."""
+def rank(
+    choices: Sequence[Choice],
+    *,
+    dimension: str = "",
+    baseline: str | None = None,
+    sampling: Sampling = Sampling(),
+) -> Preferences:
+    """Compute how often each system was preferred, its strength, and which differences may be claimed.
+
+    Where people chose on several dimensions, ``dimension`` is one of them: simplicity, or else the first, by default.
+    """
+    dimensions = list(dict.fromkeys(choice.dimension for choice in choices if choice.dimension))
+    if dimension and dimension not in dimensions:
+        if not dimensions:
+            raise BadInput("dimensions= chooses among dimensions, but people chose on one that has no name.")
+        raise UnknownName("dimension", dimension, dimensions, see="plainly results --help")
+    dimension = dimension or (usual_name(dimensions) if dimensions else "")
+    choices = [choice for choice in choices if choice.dimension == dimension]
     result = _rank([choice for choice in choices if not choice.excluded], baseline, sampling)
+    result = dataclasses.replace(result, others=tuple(name for name in dimensions if name != dimension))
     if any(choice.excluded for choice in choices):
         result = dataclasses.replace(result, everyone=_rank(choices, baseline, sampling))
     return result
@@ -175,10 +184,11 @@ def _rank(choices: Sequence[Choice], baseline: str | None, sampling: Sampling) -
         counts = [np.array([count[system] for system in displays]) for count in (displays, best, worst)]
         scores = dict(zip(displays, best_worst(*counts).tolist(), strict=True))
     raters = len({choice.rater for choice in choices} - {""})
+    dimension = choices[0].dimension or _DIMENSION
     model = fit_preferences(meetings)
     reliability = None
     if len({pair.rater for pair in meetings}) > 1:
-        ratings = _pair_judgements(choices, "rankings")[_DIMENSION]
+        ratings = _pair_judgements(choices, "rankings")[dimension]
         reliability = dataclasses.replace(measure_reliability(ratings, sampling), of="choices")
     return Preferences(
         tuple(model.preferences(sampling.level)),
@@ -186,12 +196,13 @@ def _rank(choices: Sequence[Choice], baseline: str | None, sampling: Sampling) -
         len(decided),
         raters,
         len(choices) - len(decided),
-        _compare(model, baseline, sampling),
+        _compare(model, dimension, baseline, sampling),
         reliability,
+        dimension=dimension,
     )
 
 
-def _compare(model: PreferenceModel, baseline: str | None, sampling: Sampling) -> Comparisons:
+def _compare(model: PreferenceModel, dimension: str, baseline: str | None, sampling: Sampling) -> Comparisons:
     """Compare the strengths of all systems, or of each with the baseline."""
     systems, items = model.systems, int(model.cell_items.max()) + 1
     if baseline is not None and baseline not in systems:
@@ -203,16 +214,16 @@ def _compare(model: PreferenceModel, baseline: str | None, sampling: Sampling) -
         rows = np.zeros((items, 2))
         np.add.at(rows, model.cell_items, cells)
         # The rows are points and meetings; the score is the strength, which is not a sum over items.
-        scores = Scores.of_items(MeanRating(), system, rows, Signature(_DIMENSION, data=f"{items} items"))
+        scores = Scores.of_items(MeanRating(), system, rows, Signature(dimension, data=f"{items} items"))
         scores = dataclasses.replace(scores, totals=np.array([strengths[system].value, 1.0]))
-        table[system] = {_DIMENSION: scores.with_estimates([strengths[system]])}
+        table[system] = {dimension: scores.with_estimates([strengths[system]])}
     contrasts: Contrasts = {}
     for b, s in combinations(range(len(systems)), 2):
         if baseline is not None and baseline not in (systems[b], systems[s]):
             continue
         b, s = (s, b) if systems[s] == baseline else (b, s)
         signs = np.eye(len(systems))[s] - np.eye(len(systems))[b]
-        contrasts[_DIMENSION, systems[s], systems[b]] = model.strength(signs)
+        contrasts[dimension, systems[s], systems[b]] = model.strength(signs)
     return compare_table(RatingTable(EvalSet.of(items=items), table, sampling), contrasts, baseline, sampling)
 
 
@@ -225,16 +236,18 @@ def pair_judgements(choices: Sequence[Choice], *, name: str = "rankings") -> Jud
 
 
 def _pair_judgements(choices: Sequence[Choice], name: str) -> Judgements:
-    ratings: dict[tuple[str, str, str], Rating] = {}
+    ratings: dict[tuple[str, str, str, str], Rating] = {}
     for choice in choices:
+        dimension = choice.dimension or _DIMENSION
         for pair in list_comparisons(choice) if choice.rater else ():
             first, second = sorted((pair.first, pair.second))
             value = 0.0 if pair.tie else 1.0 if pair.first == first else -1.0
             pair_name = f"{first} – {second}"
-            ratings[pair_name, pair.item, pair.rater] = Rating(pair_name, pair.item, pair.rater, _DIMENSION, value)
+            key = (pair_name, pair.item, pair.rater, dimension)
+            ratings[key] = Rating(*key, value)
     if not ratings:
         raise BadInput("There are no rankings yet.")
-    return Judgements.of(name, list(ratings.values()), scales={_DIMENSION: (-1.0, 1.0)})
+    return Judgements.of(name, list(ratings.values()), scales={key[-1]: (-1.0, 1.0) for key in ratings})
 
 
 def list_comparisons(choice: Choice) -> Iterator[Meeting]:

@@ -83,9 +83,9 @@ class Reliability:
             if alpha >= TENTATIVE
             else f"single {self.of} are not reliable; conclude from all raters together, with intervals"
         )
+        share = f"{alpha:.0%} less than" if alpha >= 0.005 else "as much as"
         return (
-            f"{self.dimension}: raters disagree {max(alpha, 0):.0%} less than by chance "
-            f"({self.coefficient} {self.estimate:.2f}): {meaning}."
+            f"{self.dimension}: raters disagree {share} by chance ({self.coefficient} {self.estimate:.2f}): {meaning}."
         )
 
 
@@ -115,7 +115,15 @@ def note_on_excluded(result: Comparisons, everyone: Comparisons, sentences: Sequ
         {(pair.metric, pair.system, pair.baseline): pair.winner for pair in each.comparisons}
         for each in (result, everyone)
     )
-    text = "the same pairs are told apart." if own == others else " ".join(sentences)
+    differing = {key[0] for key in own.keys() | others.keys() if own.get(key) != others.get(key)}
+    names = [sentence.partition(":")[0] for sentence in sentences]
+    if not differing:
+        text = "the same pairs are told apart."
+    elif differing <= set(names) and differing < {key[0] for key in own}:
+        relevant = [sentence for name, sentence in zip(names, sentences, strict=True) if name in differing]
+        text = " ".join([*relevant, "Elsewhere the same pairs are told apart."])
+    else:
+        text = " ".join(sentences)
     return Note(f"With the raters whom the study excluded: {text}", "claim")
 
 
@@ -176,7 +184,8 @@ def _comparison(
         level=sampling.level,
         p_value=p_value,
         p_two_sided=p_value,
-        effect_size=spread_of(left_out).effect_size(difference.value) if len(apart) > 1 else math.nan,
+        # Of what segments have: ratings, or shares of comparisons won where the difference is one of strengths.
+        effect_size=spread_of(left_out).effect_size(float(apart.mean())) if len(apart) > 1 else math.nan,
         standard_error=difference.standard_error,
         units=max(scores.n, others.n),
         wins=wins,

@@ -134,7 +134,12 @@ def _named_set(settings: Mapping[str, Any]) -> str:
 
 def usual_dimension(judgements: Judgements) -> str:
     """Return simplicity, or else the first dimension."""
-    return next((name for name in _USUAL if name in judgements), judgements.dimensions[0])
+    return usual_name(judgements.dimensions)
+
+
+def usual_name(dimensions: Sequence[str]) -> str:
+    """Return the dimension that is meant where none is named: simplicity, or else the first."""
+    return next((name for name in _USUAL if name in dimensions), dimensions[0])
 
 
 def load(name: str, *, progress: Progress = no_progress) -> Judgements:
@@ -158,6 +163,11 @@ def judgements_from(
     table: Sheet, *, name: str, columns: Mapping[str, str] | None = None, scale: Scale | None = None
 ) -> Judgements:
     """Return the ratings and texts of a table."""
+    if is_studio_export(table) and "rating" not in table.columns:
+        raise BadInput(
+            f"{table.path} has no ratings on a scale: people ranked outputs or marked operations. Their result: "
+            f"plainly results {table.path}"
+        )
     table = without_excluded(table)
     roles = find_roles(table, columns)
     by_row = list(iterate_ratings(table, roles))
@@ -165,7 +175,7 @@ def judgements_from(
     if not any(rating.is_given for rating in ratings):
         raise BadInput(f"{table.path} has no ratings. {table.listing()}")
     scales = {rating.dimension: scale for rating in ratings} if scale else _exported_scales(table)
-    systems, items = _systems(table, roles), _texts(table, roles["item"])
+    systems, items = _systems(table, roles), read_texts_of(table, roles["item"])
     texts = {
         role: [str(cell) if _has_text(cell) else "" for cell in table.column(roles[role])]
         for role in ("source", "output", "type")
@@ -238,7 +248,7 @@ def find_roles(table: Sheet, columns: Mapping[str, str] | None = None) -> dict[s
         if role not in ROLES:
             raise BadInput(f"A table of ratings has no role {role!r}. Its roles: {', '.join(ROLES)}")
         table.column(column)
-    by_key = {name.strip().casefold().replace(" ", "_"): name for name in table.columns}
+    by_key = {column_key(name): name for name in table.columns}
     roles = {role: by_key[alias] for role, aliases in ROLES.items() for alias in reversed(aliases) if alias in by_key}
     roles |= columns or {}
     if "item" not in roles:
@@ -246,16 +256,21 @@ def find_roles(table: Sheet, columns: Mapping[str, str] | None = None) -> dict[s
     return roles
 
 
+def column_key(name: str) -> str:
+    """Return the name of a column without differences that do not matter."""
+    return name.strip().casefold().replace(" ", "_")
+
+
 def iterate_ratings(table: Sheet, roles: Mapping[str, str]) -> Iterator[tuple[int, Rating]]:
     """Yield every rating of a table with its row; an empty cell is a missing rating, NaN."""
-    items, systems = _texts(table, roles["item"]), _systems(table, roles)
-    raters = _texts(table, roles["rater"]) if "rater" in roles else None
+    items, systems = read_texts_of(table, roles["item"]), _systems(table, roles)
+    raters = read_texts_of(table, roles["rater"]) if "rater" in roles else None
     dimensions = ["rating"] * len(table)
     if "rating" not in roles:
         columns = _rating_columns(table, roles, long=raters is not None)
     else:
         columns = {roles["rating"]: ("", AVERAGED)}
-        dimensions = _texts(table, roles["dimension"]) if "dimension" in roles else dimensions
+        dimensions = read_texts_of(table, roles["dimension"]) if "dimension" in roles else dimensions
     keys: set[tuple[str, str, str, str]] = set()
     for column, (dimension, rater) in columns.items():
         for row in range(len(table)):
@@ -285,7 +300,7 @@ def read_score_table(path: str | Path) -> MetricColumns:
     roles = find_roles(table)
     others = {roles[role] for role in ("system", "item", "source", "output", "type") if role in roles} | {"group"}
     rows: dict[tuple[str, str], int] = {}
-    for row, (system, item) in enumerate(zip(_systems(table, roles), _texts(table, roles["item"]), strict=True)):
+    for row, (system, item) in enumerate(zip(_systems(table, roles), read_texts_of(table, roles["item"]), strict=True)):
         if (first := rows.setdefault((system, item), row)) != row:
             raise BadInput(
                 f"{table.where(row)}: item {item!r} of {system!r} has scores already, in {table.where(first)}. Keep "
@@ -334,7 +349,7 @@ def sheet_table(rows: Sequence[Sequence[object]], path: str) -> Sheet:
 
 
 def _systems(table: Sheet, roles: Mapping[str, str]) -> list[str]:
-    return _texts(table, roles["system"]) if "system" in roles else [ONE_SYSTEM] * len(table)
+    return read_texts_of(table, roles["system"]) if "system" in roles else [ONE_SYSTEM] * len(table)
 
 
 def _other_columns(table: Sheet, roles: Mapping[str, str]) -> list[str]:
@@ -342,7 +357,7 @@ def _other_columns(table: Sheet, roles: Mapping[str, str]) -> list[str]:
     return [
         name
         for name in table.columns
-        if (key := name.strip().casefold().replace(" ", "_")) not in _ROLE_NAMES
+        if (key := column_key(name)) not in _ROLE_NAMES
         and not key.startswith("reference")
         and name not in roles.values()
     ]
@@ -357,7 +372,8 @@ def _rating_columns(table: Sheet, roles: Mapping[str, str], *, long: bool) -> di
     if not numeric:
         raise BadInput(
             f"{table.path} has no column of ratings. {table.listing()} Name it: --columns rating=COLUMN, or use a "
-            "column of numbers for each dimension or rater."
+            "column of numbers for each dimension or rater. Choices between two systems have the columns item, first, "
+            "second and winner, and are read by plainly results."
         )
     if long:
         return {name: (name, AVERAGED) for name in numeric}
@@ -384,7 +400,8 @@ def _references(table: Sheet, items: Sequence[str]) -> dict[str, tuple[str, ...]
     return references
 
 
-def _texts(table: Sheet, column: str) -> list[str]:
+def read_texts_of(table: Sheet, column: str) -> list[str]:
+    """Return the cells of a column as texts; raise if one is empty."""
     texts = []
     for row, cell in enumerate(table.column(column)):
         if not _has_text(cell):

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plainly.core.errors import BadInput, UnknownName
+from plainly.core.formatting import count_noun
 from plainly.core.result import Note, Record
 from plainly.core.sampling import Sampling
 from plainly.stats.resample import Floats, ratio
@@ -205,8 +206,8 @@ class Judgements:
         if len(self.items) >= FEW_ITEMS:
             return []
         message = (
-            f"Only {len(self.items)} items were rated. Intervals of agreement over so few items are too narrow: in "
-            "simulations, 95 % intervals cover in 91 to 94 % of cases with 12 items."
+            f"Ratings are of only {count_noun(len(self.items), 'item')}. Intervals of agreement over so few items are "
+            "too narrow: in simulations, 95 % intervals cover in 91 to 94 % of cases with 12 items."
         )
         return [Note(message, "warning", "few-items")]
 

@@ -13,9 +13,10 @@ from plainly.core.formatting import count_noun, interval, listed
 from plainly.core.progress import Progress, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
 from plainly.core.sampling import Sampling, check_sampling
+from plainly.people.choices import read_rankings
 from plainly.people.meta_evaluation import RaterAgreement, measure_agreement, rated_by_several
 from plainly.people.operation_results import OperationResults, count_operations, read_annotations
-from plainly.people.preferences import Preferences, rank, read_rankings
+from plainly.people.preferences import Preferences, rank
 from plainly.people.rating_comparisons import (
     RatingTable,
     Reliability,
@@ -25,7 +26,7 @@ from plainly.people.rating_comparisons import (
 )
 from plainly.people.rating_tables import AVERAGED, RatingsLike, read_ratings, with_excluded
 from plainly.people.ratings import Judgements
-from plainly.scoring.comparisons import Comparisons, claims
+from plainly.scoring.comparisons import Comparison, Comparisons, claims
 from plainly.stats.resample import Estimate
 
 _FEW = 4  # with at most this many systems, every pair has a row
@@ -105,21 +106,20 @@ class HumanResults(Result):
 
     def notes(self) -> list[Note]:
         sampling = self.comparisons.sampling
+        single = [name for name in self.dimensions if self.judgements[name].count_raters() < 2]
+        both = "items and raters, by a mixed model in which both are samples"
         about = (
-            f"{self.judgements.name}: {count_noun(self.table.n, 'item')}. {sampling.level:.0%} intervals "
-            "and tests over items and raters, by a mixed model in which both are samples."
+            f"{self.judgements.name}: {count_noun(self.table.n, 'item')}. {sampling.level:.0%} intervals and tests "
+            f"over {'items' if len(single) == len(self.dimensions) else both}."
         )
         notes = [*(Note(claim, "claim") for claim in self.claims)]
         notes += [Note(each.sentence, "claim") for each in self.reliability.values()]
-        pairs = self.comparisons.comparisons
-        small = [name for name in self.dimensions if pairs and all(
-            math.isnan(pair.smallest_detectable) for pair in pairs if pair.metric == name)]  # fmt: skip
+        small = [name for name in self.dimensions if self._is_too_small(name)]
         if small:
             what = "so few items or raters cannot show a difference that the scale allows (80 % power)"
             notes.append(Note(f"{listed(small)}: {what}. How many can: plainly plan", "claim"))
         if self.everyone is not None:
             notes.append(note_on_excluded(self.comparisons, self.everyone.comparisons, self.everyone.claims))
-        single = [name for name in self.dimensions if self.judgements[name].count_raters() < 2]
         if single:
             which = "" if len(single) == len(self.dimensions) else f" of {listed(single)}"
             notes.append(
@@ -165,8 +165,23 @@ class HumanResults(Result):
 
     def _pairs(self) -> Table:
         table = self.comparisons.pairs_table()
+        at = table.header.index("detectable")
+        rows = tuple(
+            (*row[:at], "> scale", *row[at + 1 :]) if self._is_beyond_scale(pair) else row
+            for row, pair in zip(table.rows, self.comparisons.comparisons, strict=True)
+        )
         header = ("dimension", *table.header[1:])
-        return dataclasses.replace(table, header=header, caption="Differences, in points of the scale")
+        return dataclasses.replace(table, header=header, rows=rows, caption="Differences, in points of the scale")
+
+    def _is_too_small(self, dimension: str) -> bool:
+        """Return whether no pair could show a difference, of those whose ratings vary."""
+        pairs = [pair for pair in self.comparisons.comparisons if pair.metric == dimension and pair.standard_error != 0]
+        return bool(pairs) and all(math.isnan(pair.smallest_detectable) for pair in pairs)
+
+    def _is_beyond_scale(self, pair: Comparison) -> bool:
+        """Return whether only a difference that is larger than the scale could be detected."""
+        has_scale = self.judgements[pair.metric].scale is not None
+        return has_scale and pair.standard_error > 0 and math.isnan(pair.smallest_detectable)
 
 
 def results(
@@ -183,8 +198,9 @@ def results(
     ``ratings`` is a public set's name, a file (a table or a study), or ``Judgements``. Every two systems are compared,
     or each with the ``baseline``, on each of the ``dimensions``: all but z-scores by default. Intervals and tests treat
     items and raters as samples. ``agreement`` adds all figures of agreement to the recommended one. A study in which
-    people ranked outputs, or its export, gives preferences: win rates, and strengths by the model of Bradley and Terry;
-    one in which people marked operations gives the rate of each operation, and what annotators confuse.
+    people ranked outputs, its export, or a table of pairs of systems gives preferences: win rates, and strengths by the
+    model of Bradley and Terry, on one dimension; a study in which people marked operations gives the rate of each
+    operation, and what annotators confuse.
     """
     check_sampling(sampling)
     names = as_texts("dimensions", dimensions)
@@ -192,12 +208,12 @@ def results(
         check_text("baseline", baseline)
     choices = read_rankings(ratings)
     annotations = read_annotations(ratings) if choices is None else None
-    if names and (choices is not None or annotations is not None):
-        raise BadInput(
-            "dimensions= chooses among scales, but in this study people ranked outputs or marked operations."
-        )
+    if len(names) > 1 and choices is not None:
+        raise BadInput("dimensions= is one dimension where people chose between outputs.")
+    if names and annotations is not None:
+        raise BadInput("dimensions= chooses among scales, but in this study people marked operations.")
     if choices is not None:
-        return rank(choices, baseline=baseline, sampling=sampling)
+        return rank(choices, dimension="".join(names), baseline=baseline, sampling=sampling)
     if annotations is not None:
         return count_operations(annotations, name=Path(ratings).name, baseline=baseline, sampling=sampling)
     judgements = read_ratings(ratings, progress=progress)

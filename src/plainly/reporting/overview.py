@@ -41,6 +41,7 @@ from plainly.stats.resample import Estimate
 T = TypeVar("T")
 NO_OUTPUT = "for which a system has no output."
 MOST_SENTENCES = 6  # of a summary: one is the title of the picture, and at most five stand beside it
+_MOST_CLAIMS = 3  # about the ratings, so that other sentences fit too
 Bools = npt.NDArray[np.bool_]
 
 
@@ -268,10 +269,9 @@ def scope(overview: Overview) -> str:
 
 def _people(overview: Overview) -> Iterator[Sentence]:
     """Return what people found: the claims of the ratings, and where metrics disagree with them."""
-    if overview.human is None:
-        return
-    for claim in overview.human.claims:
-        yield Sentence(f"People, {claim}", "people")
+    parts = (overview.human, overview.preferences, overview.annotations)
+    for claim in next((part.claims for part in parts if part is not None), [])[:_MOST_CLAIMS]:
+        yield Sentence(f"People, {claim.replace('No two', 'no two', 1)}", "people")
     for disagreement in overview.disagreements[:1]:
         yield Sentence(disagreement.text, "people")
 

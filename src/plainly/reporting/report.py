@@ -22,8 +22,9 @@ from plainly.core.sampling import Sampling
 from plainly.io.texts import TextArguments
 from plainly.metrics.evidence import Agreement, check_kind, find_agreement, tabulate_agreement
 from plainly.people import RatingsLike, read_ratings
+from plainly.people.choices import read_rankings
 from plainly.people.operation_results import count_operations, read_annotations
-from plainly.people.preferences import rank, read_rankings
+from plainly.people.preferences import rank
 from plainly.reporting import paper
 from plainly.reporting.figures import Panel
 from plainly.reporting.overview import Overview, Sentence, overview

@@ -471,4 +471,5 @@ def _basis(pairs: Sequence[Comparison], family: int) -> str:
     basis = f"{1 - pairs[0].level:.0%} level, Holm over {family} comparisons"
     if not sizes:
         return basis
-    return f"{basis}; {pairs[0].n} items show differences of about {span(min(sizes), max(sizes))} or more"
+    which = "" if len(sizes) == len(pairs) else f", for {len(sizes)} of {len(pairs)} pairs"
+    return f"{basis}; {pairs[0].n} items show differences of about {span(min(sizes), max(sizes))} or more{which}"

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -95,20 +95,33 @@ class Contrast:
         """Return how likely the test finds this true difference, corrected for ``family`` tests."""
         if math.isnan(self.variance) or self.variance <= 0:
             return self.variance if math.isnan(self.variance) else float(difference != 0)
-        return self._power(difference, *self._thresholds(level, family))
+        expected = self._expected()
+        return expected._power(difference, *expected._thresholds(level, family))
 
     def detectable(self, level: float, *, family: int = 1, power: float = 0.8) -> float:
         """Return the smallest true difference that the test finds with this power, corrected for ``family`` tests."""
         if math.isnan(self.variance) or self.variance <= 0:
             return self.variance
-        thresholds, weights = self._thresholds(level, family)
-        low, high = 0.0, self.standard_error
-        while self._power(high, thresholds, weights) < power:
+        expected = self._expected()
+        thresholds, weights = expected._thresholds(level, family)
+        low, high = 0.0, expected.standard_error
+        while expected._power(high, thresholds, weights) < power:
             low, high = high, 2 * high
         for _ in range(30):
             middle = (low + high) / 2
-            low, high = (middle, high) if self._power(middle, thresholds, weights) < power else (low, middle)
+            low, high = (middle, high) if expected._power(middle, thresholds, weights) < power else (low, middle)
         return high
+
+    def _expected(self) -> Contrast:
+        """Return the contrast without negative components: a variance over items or raters includes the rest.
+
+        Few raters may agree by chance; another study like this one has to expect that they do not.
+        """
+        items, raters = (
+            spread if math.isinf(spread.freedom) else replace(spread, variance=max(spread.variance, self.rest))
+            for spread in (self.items, self.raters)
+        )
+        return replace(self, items=items, raters=raters)
 
     def _thresholds(self, level: float, family: int) -> tuple[Floats, Floats]:
         """Return the differences that just suffice, for the variances that a study may estimate, and their weights."""
