@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 import plainly
 from plainly.checks.document_checks import check_documents
-from plainly.checks.documents import CODE, Document, parse_document, read_document
+from plainly.checks.documents import CODE, Document, Kind, parse_document, read_document
 from plainly.cli import main
 from plainly.core.errors import BadInput
 
@@ -91,12 +91,14 @@ def test_plain_text_has_paragraphs_and_long_lines() -> None:
 
 WORDS = st.sampled_from(
     ["alpha", "beta.", "Gamma,", "*em*", "**strong words**", "`code`", "[link](http://x.example)", "a\\*b", "&amp;",
-     "é", "_x_", "<b>raw</b>", "*", "[", "]", "!", "<", "&", "_", "**", "~", "ﬁ", "\u200b", "שלום", "1.", "(", "\\"]
+     "é", "_x_", "<b>raw</b>", "*", "[", "]", "!", "<", "&", "_", "**", "~", "ﬁ", "שלום", "1.", "(", "\\", "#", "##",
+     "\x0b", "\x0c", "\x85", "\u2028", "\u3000", "\u00a0", "\t", "-", ">", "===", "<!-- c -->", "|", "```"]
 )  # fmt: skip
 LINES = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
 BLOCKS = st.one_of(
     LINES,
     st.lists(LINES, min_size=2, max_size=3).map("\n".join),
+    st.lists(WORDS, min_size=1, max_size=8).map("\n".join),
     LINES.map("## {} ##".format),
     st.lists(LINES, min_size=1, max_size=3).map(lambda lines: "\n".join(f"- {line}" for line in lines)),
     st.lists(LINES, min_size=1, max_size=2).map(lambda lines: "\n".join(f"> {line}" for line in lines)),
@@ -117,13 +119,17 @@ def standard_text(children: list) -> str:  # type: ignore[type-arg]
 @settings(max_examples=300, deadline=None)
 @given(MARKDOWN)
 @example("\\ \\\nalpha")
+@example("\x0b\n</b>One")
+@example("> \u2028\n> One. Two.")
+@example("# # ##")
+@example("-\t\u3000\n\t\tone\ntwo")
 def test_the_reported_slice_of_markdown_renders_to_the_text_that_was_judged(content: str) -> None:
     document = parse_document(content, "markdown")
     for unit in document.units:
         start, stop = unit.slice(0, len(unit.text))
-        again = parse_document(f"# {' '.join(content[start:stop].split())}" if unit.text else "", "markdown")
-        if unit.kind != "heading" and not any(mark in content[start:stop] for mark in "\r\n>"):
-            assert [other.text for other in again.units] == [unit.text]
+        again = parse_document(f"x {' '.join(content[start:stop].split())}", "markdown")
+        if not any(mark in content[start:stop] for mark in "\r\n>"):
+            assert [other.text for other in again.units] == [f"x {unit.text}"]
         for at, character in enumerate(unit.text):
             written = content[unit.starts[at] : unit.stops[at]]
             assert written == character or character == " " or written[0] in "\\&`<"
@@ -138,7 +144,9 @@ def test_the_reported_slice_of_markdown_renders_to_the_text_that_was_judged(cont
 
 HTML_PARTS = st.sampled_from(
     ["word", "two words.", "<b>bold</b>", "<i>open", "</b>", "&amp;", "&lt", "&#233;", "<br>", "<p>", "</p>", "<li>",
-     "<h2>", "</h2>", "<div>", "<code>x</code>", "<!-- c -->", "  ", "\n", "<", "a < b", "<script>s</script>", "ü"]
+     "<h2>", "</h2>", "<div>", "<code>x</code>", "<!-- c -->", "  ", "\n", "<", "a < b", "<script>s</script>", "ü",
+     "&#", "&#12ab;", "&;", "&shy;", "</", "<!", "<!--", "-->", "<![x y]>", "<![", "<?x", "<a href='x>", "<a 'b>", ">",
+     "<code>", "<nav>", "</nav>", "<p hidden>", "<table>", "</table>", "One. Two."]
 )  # fmt: skip
 
 
@@ -149,6 +157,33 @@ def test_the_reported_slice_of_html_renders_to_the_text_that_was_judged(content:
     for unit in document.units:
         start, stop = unit.slice(0, len(unit.text))
         assert [other.text for other in parse_document(content[start:stop], "html").units] == [unit.text]
+        for at, character in enumerate(unit.text):
+            written = content[unit.starts[at] : unit.stops[at]]
+            assert written == character or character == " " or written[0] in "&<"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("AT&#T is big.<nav>Home</nav><p>R&D and Q&A.", ["AT&#T is big.", "R&D and Q&A."]),
+        ("<title>Name</title><form><p>Fill it in.</form>", ["Fill it in."]),
+        ("<p hidden>secret<p>seen", ["seen"]),
+        ("<![foo bar]><p>Text<!-- not <b>closed</b>", ["Text"]),
+        ("<p>One<p 'x>Two</p><div class='a''>Three</div><a href='", ["One", "Two", "Three"]),
+    ],
+)
+def test_broken_html_is_read_as_browsers_do(content: str, expected: list[str]) -> None:
+    assert [unit.text for unit in parse_document(content, "html").units] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [("html", "We com&shy;mence it."), ("text", "We com\u200bmence it."), ("markdown", "We com\u00admence it.")],
+)
+def test_characters_without_width_do_not_cut_words(kind: Kind, content: str) -> None:
+    (unit,) = parse_document(content, kind).units
+    assert unit.text == "We commence it."
+    assert content[slice(*unit.slice(3, 11))] == content[3:-4]
 
 
 def test_sentences_have_exact_positions() -> None:

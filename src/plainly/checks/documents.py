@@ -17,6 +17,7 @@ from functools import cache, cached_property
 from html import unescape
 from html.parser import HTMLParser
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +34,8 @@ CODE = "Code"  # what stands for a span of code; a single letter before a full s
 LARGEST = 10_000_000  # bytes of a file: a book of 1,500 pages
 _DEEPEST, _DEEPEST_INLINE = 1000, 20  # nested lists and quotations; nested marks within a paragraph
 _LONG_LINE = 120  # characters: a longer line of a plain text was not wrapped, so that it is a paragraph
+# Soft hyphens, marks of direction and spaces without width would cut words in two. Joiners belong to their word.
+_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _NEW_LINE = re.compile(r"\r\n?|\n")
 _IGNORE = re.compile(r"<!--\s*plainly:\s*ignore\s+(?P<rules>[^:>]+?)\s*(?::\s*(?P<reason>.*?)\s*)?-->", re.DOTALL)
 
@@ -101,7 +104,7 @@ class Document:
 
 
 class _Builder:
-    """Collects the characters of a unit; white space is collapsed to single spaces."""
+    """Collects the characters of a unit; white space is collapsed to single spaces, and what has no width left out."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -115,15 +118,22 @@ class _Builder:
             if at % 2:
                 self.add_space(start, start + len(part))
             elif part:
-                self.parts.append(part)
-                self.starts.extend(range(start, start + len(part)))
-                self.stops.extend(range(start + 1, start + len(part) + 1))
-                self._ends_in_space = False
+                self._add_word(part, start)
             start += len(part)
+
+    def _add_word(self, text: str, start: int) -> None:
+        at = 0
+        for piece in _INVISIBLE.split(text) if not text.isascii() else [text]:
+            if piece:
+                self.parts.append(piece)
+                self.starts.extend(range(start + at, start + at + len(piece)))
+                self.stops.extend(range(start + at + 1, start + at + len(piece) + 1))
+                self._ends_in_space = False
+            at += len(piece) + 1
 
     def add_as(self, text: str, start: int, stop: int) -> None:
         """Add text that the file writes in another way: an escaped character, a span of code."""
-        for part in re.split(r"(\s+)", text):
+        for part in re.split(r"(\s+)", _INVISIBLE.sub("", text)):
             if part.isspace():
                 self.add_space(start, stop)
             elif part:
@@ -238,8 +248,7 @@ def _read_plain(content: str) -> tuple[list[DocumentUnit], _Comments]:
 
 
 def _read_markdown(content: str) -> tuple[list[DocumentUnit], _Comments]:
-    """Read Markdown: an inline token knows its lines, and the rules of ``_markdown`` know its characters."""
-    lines = _NEW_LINE.split(content)
+    """Read Markdown: the rules of ``_markdown`` note where the lines and the characters of a text stand."""
     offsets = [0, *(match.end() for match in _NEW_LINE.finditer(content))]
     units: list[DocumentUnit | None] = []
     comments: _Comments = []
@@ -255,7 +264,7 @@ def _read_markdown(content: str) -> tuple[list[DocumentUnit], _Comments]:
         elif token.type == "html_block":
             comments.append((offsets[token.map[0]], token.content))
         elif token.type == "inline" and not tables:
-            place = _line_places(token.content, lines, offsets, token.map[0])
+            place = _line_places(token, offsets)
             unit = _inline_unit(token.children, place, kinds[-1] if kinds else "paragraph")
             units.append(unit)
             comments += [
@@ -264,20 +273,12 @@ def _read_markdown(content: str) -> tuple[list[DocumentUnit], _Comments]:
     return [unit for unit in units if unit], comments
 
 
-def _line_places(content: str, lines: Sequence[str], offsets: Sequence[int], first: int) -> Callable[[int], int]:
-    """Return a function from places in an inline token to places in the file.
-
-    Each line of the token is the end of a line of the file, after what marks quotations, lists and headings; white
-    space at both ends aside, and aside from the number signs that may follow a heading.
-    """
-    starts, shifts = [], []
-    at = 0
-    for number, line in enumerate(content.split("\n"), first):
-        whole, body = lines[number].replace("\0", "\ufffd"), line.strip()
-        column = len(whole.rstrip()) - len(body) if whole.rstrip().endswith(body) else whole.rfind(body)
-        starts.append(at)
-        shifts.append(offsets[number] + column - at - (len(line) - len(line.lstrip())))
-        at += len(line) + 1
+def _line_places(token: Any, offsets: Sequence[int]) -> Callable[[int], int]:
+    """Return a function from places in an inline token to places in the file."""
+    starts = [start for start, _ in token.meta["lines"]]
+    shifts = [
+        offsets[number] + column - start for number, (start, column) in enumerate(token.meta["lines"], token.map[0])
+    ]
 
     def place(position: int) -> int:
         return position + shifts[bisect.bisect_right(starts, position) - 1]
@@ -321,7 +322,7 @@ def _markdown() -> Any:
     ``meta``, a rule of its own makes tokens of ordinary text, and nothing is joined.
     """
     with require_package("Reading Markdown", package="markdown-it-py", extra="check"):
-        from markdown_it import MarkdownIt, rules_inline
+        from markdown_it import MarkdownIt, rules_block, rules_inline
 
     parser = MarkdownIt("commonmark").enable("table")
     parser.disable(["fragments_join", "text_join"])
@@ -338,11 +339,14 @@ def _markdown() -> Any:
             parser.inline.ruler.at(name, _noting(own.get(name) or getattr(rules_inline, name)))
     parser.inline.ruler.at("text", _noting(_take_text))
     parser.inline.ruler.push("rest", _noting(_take_character))
+    for name, ends in (("heading", ["paragraph", "reference", "blockquote"]), ("lheading", []), ("paragraph", [])):
+        parser.block.ruler.at(name, _noting_lines(getattr(rules_block, name)), {"alt": ends})
     parser.block.ruler.before("table", "front_matter", _skip_front_matter)
     return parser
 
 
 _Rule = Callable[[Any, bool], bool]
+_BlockRule = Callable[[Any, int, int, bool], bool]
 _ORDINARY = re.compile(r"[^\n\\`*_~\[\]!<&]+")
 
 
@@ -391,6 +395,33 @@ def _noting(rule: _Rule) -> _Rule:
     return run
 
 
+def _noting_lines(rule: _BlockRule) -> _BlockRule:
+    """Return a rule for blocks that notes in the meta data of its text where each line begins.
+
+    That is the place in the text, and the column in the file's line. White space at both ends, and what marks lists,
+    quotations and headings, are not in the text.
+    """
+
+    def run(state: Any, start: int, end: int, silent: bool) -> bool:
+        before = len(state.tokens)
+        if not rule(state, start, end, silent):
+            return False
+        for opening, token in pairwise(state.tokens[before:]):
+            if token.type == "inline":
+                text = state.getLines(*token.map, state.blkIndent, False)
+                marks = text.index("#") + len(opening.markup) if rule.__name__ == "heading" else 0
+                at = -text.index(token.content, marks)
+                lines = token.meta["lines"] = []
+                for number, line in enumerate(text.split("\n"), token.map[0]):
+                    indent = len(line) - len(line.lstrip(" \t"))
+                    begin = state.src.rfind("\n", 0, state.bMarks[number]) + 1
+                    lines.append((at, state.bMarks[number] + state.tShift[number] - begin - indent))
+                    at += len(line) + 1
+        return True
+
+    return run
+
+
 def _skip_front_matter(state: Any, start: int, end: int, silent: bool) -> bool:
     """Skip a block between lines of three hyphens or plus signs at the beginning of a file."""
     if start != 0 or state.src[:3] not in ("---", "+++") or state.level:
@@ -408,6 +439,7 @@ def _skip_front_matter(state: Any, start: int, end: int, silent: bool) -> bool:
 _SKIPPED = frozenset(
     [
         "head",
+        "title",
         "script",
         "style",
         "nav",
@@ -421,7 +453,6 @@ _SKIPPED = frozenset(
         "textarea",
         "select",
         "button",
-        "form",
         "iframe",
         "object",
         "audio",
@@ -494,6 +525,35 @@ class _HtmlReader(HTMLParser):
         self.code: list[tuple[str, int]] = []
         self.lines = [0, *(match.end() for match in re.finditer("\n", content))]
         self.last: dict[tuple[str, int], int] = {}
+        self.in_tag = False
+
+    # What is not closed ends with the file, as in browsers; the parser would take it for text, or raise an error.
+
+    def parse_starttag(self, i: int) -> int:
+        if not self._is_closed(">", i):
+            return len(self.rawdata)
+        self.in_tag = True
+        end = super().parse_starttag(i)
+        if end < 0:  # a quotation mark too many
+            end = self.rawdata.find(">", i) + 1
+            self.handle_starttag(re.split(r"[\s/>]", self.rawdata[i + 1 : end])[0].lower(), [])
+        self.in_tag = False
+        return end
+
+    def parse_endtag(self, i: int) -> int:
+        return super().parse_endtag(i) if self._is_closed(">", i) else len(self.rawdata)
+
+    def parse_comment(self, i: int, report: bool = True) -> int:
+        return super().parse_comment(i, report) if self._is_closed("-->", i + 3) else len(self.rawdata)
+
+    def parse_html_declaration(self, i: int) -> int:
+        return self._skip_to(">", i)
+
+    def parse_pi(self, i: int) -> int:
+        return self._skip_to(">", i)
+
+    def _skip_to(self, mark: str, start: int) -> int:
+        return self.rawdata.find(mark, start) + 1 if self._is_closed(mark, start) else len(self.rawdata)
 
     def _is_closed(self, mark: str, start: int) -> bool:
         """Return whether a mark follows in what is left of the file; the parser itself would try every attribute."""
@@ -501,12 +561,6 @@ class _HtmlReader(HTMLParser):
         if key not in self.last:
             self.last[key] = self.rawdata.rfind(mark)
         return self.last[key] > start
-
-    def parse_starttag(self, i: int) -> int:
-        return super().parse_starttag(i) if self._is_closed(">", i) else -1
-
-    def parse_comment(self, i: int, report: bool = True) -> int:
-        return super().parse_comment(i, report) if self._is_closed("-->", i + 3) else -1
 
     @property
     def at(self) -> int:
@@ -520,9 +574,10 @@ class _HtmlReader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self.skipped:
-            if tag == self.skipped[0]:
-                self.skipped.append(tag)
-            return
+            if tag != "p" or self.skipped != ["p"]:  # the next paragraph ends a hidden one
+                self.skipped += [tag] if tag == self.skipped[0] else []
+                return
+            self.skipped = []
         values = dict(attrs)
         is_hidden = "hidden" in values or values.get("aria-hidden") == "true" or values.get("role") in _ROLES
         if (tag in _SKIPPED or is_hidden) and tag not in _VOID:
@@ -532,7 +587,8 @@ class _HtmlReader(HTMLParser):
         elif tag in _CODE:
             self.code.append((tag, self.at))
         elif tag == "br":
-            self.add_space()
+            if not self.code:
+                self.add_space()
         elif tag not in _INLINE and tag not in ("img", "input"):
             self.end_unit()
             if tag not in _VOID:
@@ -563,37 +619,25 @@ class _HtmlReader(HTMLParser):
                     pass
 
     def handle_data(self, data: str) -> None:
-        if self.skipped or self.code:
+        if self.in_tag:  # the parser reports a tag that it understands in part only as text
+            self.handle_starttag(self.lasttag, [])
+        if self.in_tag or self.skipped or self.code:
             return
         at = self.at
-        for number, part in enumerate(_REFERENCE.split(data)):  # the last one of a file may lack its semicolon
+        for number, part in enumerate(_REFERENCE.split(self.content[at : at + len(data)])):
             if number % 2:
                 self.builder.add_as(unescape(part), at, at + len(part))
             else:
                 self.builder.add(part, at)
             at += len(part)
 
-    def handle_entityref(self, name: str) -> None:
-        self.add_reference(f"&{name}")
-
-    def handle_charref(self, name: str) -> None:
-        self.add_reference(f"&#{name}")
-
-    def add_reference(self, reference: str) -> None:
-        if self.skipped or self.code:
-            return
-        at = self.at
-        stop = at + len(reference)
-        stop += self.content[stop : stop + 1] == ";"
-        self.builder.add_as(unescape(self.content[at:stop]), at, stop)
-
     def handle_comment(self, data: str) -> None:
-        self.comments.append((self.at, f"<!--{data}-->"))
+        self.comments.append((self.at, f"<!--{self.content[self.at + 4 : self.at + 4 + len(data)]}-->"))
 
 
 def _read_html(content: str) -> tuple[list[DocumentUnit], _Comments]:
     reader = _HtmlReader(content)
-    reader.feed(content)
+    reader.feed(content.replace("&", "+"))  # the parser stops at the first reference that it does not understand
     reader.close()
     reader.end_unit()
     return [unit for unit in reader.units if unit], reader.comments
