@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -414,3 +415,39 @@ def test_a_file_and_a_text_get_one_verdict(preset: str, tmp_path: Path) -> None:
         assert levels == ([] if document.prose.verdict.outcome == "pass" else [document.prose.verdict.outcome])
         assert result.prose.verdict == document.prose.verdict
     assert plainly.check(HARD, preset=preset).outcome == "block"
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("html", "<div>"),
+        ("html", "<p>word"),
+        ("markdown", "<!-- plainly: ignore "),
+        ("markdown", "[a]("),
+        ("html", "<a "),
+    ],
+)
+def test_reading_takes_time_in_proportion_to_the_size(kind: Kind, part: str) -> None:
+    def seconds(count: int) -> float:
+        used = []
+        for _ in range(3):
+            start = time.process_time()
+            parse_document(part * count, kind)
+            used.append(time.process_time() - start)
+        return min(used)
+
+    seconds(1)
+    assert seconds(16_000) < 12 * seconds(4_000) + 0.05
+
+
+def test_headings_end_at_the_end_of_any_heading() -> None:
+    document = parse_document("<h2>One</h3><p>Two<ul><li>Three<div>Four</div></ul><h2>Five<h3>Six</h3>Seven", "html")
+    assert [unit.kind for unit in document.units] == [
+        "heading",
+        "paragraph",
+        "item",
+        "item",
+        "heading",
+        "heading",
+        "paragraph",
+    ]

@@ -67,7 +67,7 @@ class DocumentCheck:
     pair: CheckResult | None = None
     fail_on: FailOn = "block"
 
-    @property
+    @cached_property
     def outcome(self) -> Outcome:
         return strictest(finding.outcome for finding in self.findings if not finding.waived)
 

@@ -11,6 +11,7 @@ import re
 import sys
 import zipfile
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -37,7 +38,7 @@ _LONG_LINE = 120  # characters: a longer line of a plain text was not wrapped, s
 # Soft hyphens, marks of direction and spaces without width would cut words in two. Joiners belong to their word.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _NEW_LINE = re.compile(r"\r\n?|\n")
-_IGNORE = re.compile(r"<!--\s*plainly:\s*ignore\s+(?P<rules>[^:>]+?)\s*(?::\s*(?P<reason>.*?)\s*)?-->", re.DOTALL)
+_IGNORE = re.compile(r"plainly:\s*ignore\s+(?P<rules>[^:>]+)(?P<reason>:.*)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -209,12 +210,18 @@ def parse_document(content: str, kind: Kind = "text", *, name: str = "") -> Docu
             units, comments = _READERS[kind](content)
     except RecursionError:
         raise BadInput(f"{name or 'The text'} has lists or quotations that are nested too deeply to be read.") from None
-    ignores = tuple(
-        Ignore(tuple(re.split(r"[,\s]+", match["rules"])), match["reason"] or "", start)
-        for start, comment in comments
-        for match in _IGNORE.finditer(comment)
-    )
+    ignores = tuple(ignore for start, markup in comments for ignore in _ignores(markup, start))
     return Document(name, content, kind, tuple(units), ignores)
+
+
+def _ignores(markup: str, start: int) -> Iterator[Ignore]:
+    """Yield the comments in some markup that ignore rules."""
+    at = markup.find("<!--")
+    while at >= 0 and (end := markup.find("-->", at)) >= 0:
+        match = _IGNORE.fullmatch(markup[at + 4 : end].strip())
+        if match:
+            yield Ignore(tuple(re.split(r"[,\s]+", match["rules"].strip())), (match["reason"] or "")[1:].strip(), start)
+        at = markup.find("<!--", end)
 
 
 class _deep_recursion:
@@ -275,8 +282,8 @@ def _read_markdown(content: str) -> tuple[list[DocumentUnit], _Comments]:
 
 def _line_places(token: Any, offsets: Sequence[int]) -> Callable[[int], int]:
     """Return a function from places in an inline token to places in the file."""
-    starts = [start for start, _ in token.meta["lines"]]
-    shifts = [
+    starts: list[int] = [start for start, _ in token.meta["lines"]]
+    shifts: list[int] = [
         offsets[number] + column - start for number, (start, column) in enumerate(token.meta["lines"], token.map[0])
     ]
 
@@ -505,6 +512,7 @@ _CODE = frozenset(("code", "kbd", "samp"))
 _VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
 )
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "heading"))
 _ROLES = frozenset(("navigation", "banner", "contentinfo", "search", "menu"))
 
 
@@ -520,7 +528,8 @@ class _HtmlReader(HTMLParser):
         self.units: list[DocumentUnit | None] = []
         self.comments: _Comments = []
         self.builder = _Builder()
-        self.open: list[str] = []  # block elements
+        self.open: list[tuple[str, UnitKind]] = []  # block elements, and what text in them is
+        self.counts: Counter[str] = Counter()  # of open elements
         self.skipped: list[str] = []  # the elements of one kind that are not prose
         self.code: list[tuple[str, int]] = []
         self.lines = [0, *(match.end() for match in re.finditer("\n", content))]
@@ -568,9 +577,27 @@ class _HtmlReader(HTMLParser):
         return self.lines[line - 1] + column
 
     def end_unit(self) -> None:
-        last = next((name for name in reversed(self.open) if name == "li" or re.fullmatch("h[1-6]", name)), "")
-        kind: UnitKind = "item" if last == "li" else "heading" if last else "paragraph"
-        self.units.append(self.builder.finish(kind))
+        self.units.append(self.builder.finish(self.open[-1][1] if self.open else "paragraph"))
+
+    def open_block(self, tag: str) -> None:
+        """Begin a block; a paragraph has no other blocks in it, and a heading ends another one."""
+        self.end_unit()
+        if tag in _HEADINGS and self.open and self.open[-1][0] == "heading":
+            self.close_block("heading")
+        if tag != "p" and tag not in _VOID:
+            name = "heading" if tag in _HEADINGS else tag
+            kind = self.open[-1][1] if self.open else "paragraph"
+            self.open.append((name, "heading" if name == "heading" else "item" if name == "li" else kind))
+            self.counts[name] += 1
+
+    def close_block(self, tag: str) -> None:
+        self.end_unit()
+        name = "heading" if tag in _HEADINGS else tag
+        while self.counts[name]:
+            last, _ = self.open.pop()
+            self.counts[last] -= 1
+            if last == name:
+                break
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self.skipped:
@@ -590,9 +617,7 @@ class _HtmlReader(HTMLParser):
             if not self.code:
                 self.add_space()
         elif tag not in _INLINE and tag not in ("img", "input"):
-            self.end_unit()
-            if tag not in _VOID:
-                self.open.append(tag)
+            self.open_block(tag)
 
     def add_space(self) -> None:
         end = self.content.find(">", self.at)
@@ -613,10 +638,7 @@ class _HtmlReader(HTMLParser):
                 if not self.code:
                     self.builder.add_as(CODE, start, end + 1 if end >= 0 else len(self.content))
         elif tag not in _INLINE and tag not in _VOID:
-            self.end_unit()
-            if tag in self.open:
-                while self.open.pop() != tag:
-                    pass
+            self.close_block(tag)
 
     def handle_data(self, data: str) -> None:
         if self.in_tag:  # the parser reports a tag that it understands in part only as text
