@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import plainly
-from plainly.checks.document_checks import check_documents
-from plainly.checks.documents import CODE, Document, Kind, parse_document, read_document
+from plainly.checks.document_checks import check_documents, format_text
+from plainly.checks.documents import CODE, Document, Kind, parse_document, read_document, read_documents
+from plainly.checks.prose import analyse
 from plainly.cli import main
 from plainly.core.errors import BadInput
 
@@ -264,7 +265,7 @@ def test_a_hard_text_fails_and_a_plain_one_passes(tmp_path: Path, capsys: pytest
     hard.write_text(HARD * 3)
     plain.write_text(PLAIN)
     assert main(["check", str(plain)]) == 0
-    assert capsys.readouterr().out.startswith(f"{plain}: PASS. Plain enough: The level is ")
+    assert capsys.readouterr().out.startswith(f"{plain}: PASS. ")
     assert main(["check", str(tmp_path), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
     assert result["schema"] == "plainly.check/1"
@@ -451,3 +452,41 @@ def test_headings_end_at_the_end_of_any_heading() -> None:
         "heading",
         "paragraph",
     ]
+
+
+def test_the_verdict_says_how_sure_it_is_on_both_sides_of_the_limit() -> None:
+    messages = {}
+    for target in ("A1", "A2", "B1", "B2", "C1"):
+        prose = analyse(parse_document(PLAIN * 3), language="en", target=target)
+        assert prose.verdict.outcome == ("pass" if prose.level.value <= prose.verdict.limit else "review")
+        is_certain = prose.level.high <= prose.verdict.limit or prose.level.low > prose.verdict.limit
+        assert ("probably" in prose.verdict.message.lower()) is not is_certain
+        messages[target] = prose.verdict.message
+    assert len(set(messages.values())) == 5
+    assert "probably" not in messages["C1"].lower()
+
+
+def test_the_hardest_sentences_are_in_the_order_of_their_levels() -> None:
+    prose = analyse(
+        parse_document(f"{PLAIN}{HARD}We commence the work prior to noon. It was seen by him."), language="en"
+    )
+    levels = [part.level.value for part in prose.hardest]
+    assert levels == sorted(levels, reverse=True)
+    assert prose.is_notable(prose.hardest[0])
+    assert not prose.is_notable(prose.hardest[-1])
+
+
+def test_a_terminal_gets_no_control_characters_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(f"The \x1b]0;title\x07 \x9b2J \u202e{HARD}We go prior to\x1b[2J it.\n")
+    checks = check_documents([file], learned=False, language="en")
+    assert not set("\x07\x9b\u202e\x1b") & set(format_text(checks, suggestions=True))
+    assert "\x1b[2J" not in format_text(checks, is_terminal=True, suggestions=True)
+
+
+def test_a_file_is_checked_once_however_often_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "node_modules").mkdir()
+    for name in ("a.txt", "node_modules/b.md"):
+        (tmp_path / name).write_text(PLAIN)
+    names = [tmp_path, tmp_path / "a.txt", f"{tmp_path}/./*.txt"]
+    assert [document.name for document in read_documents(names)] == [f"{tmp_path}/./a.txt"]

@@ -7,6 +7,7 @@ findings out of the decision; they stay in the result with the reason.
 import hashlib
 import json
 import math
+import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,7 +102,7 @@ class DocumentCheck:
     def quote(self, part: ProsePart) -> str:
         """Return a part as the file writes it, in one line."""
         start, stop, *_ = self.place(part)
-        return " ".join(self.document.content[start:stop].split())
+        return _printable(" ".join(self.document.content[start:stop].split()))
 
     def json(self) -> Record:
         prose = self.prose
@@ -389,6 +390,14 @@ def changed_lines(path: str, branch: str) -> list[tuple[int, int]]:
     return spans
 
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def _printable(text: str) -> str:
+    """Return words of a file without characters that a terminal would obey."""
+    return _CONTROL.sub("\ufffd", text)
+
+
 _ANSI = {"error": "31", "warning": "33", "suggestion": "36"}
 
 
@@ -407,13 +416,14 @@ def format_text(checks: DocumentChecks, *, is_terminal: bool = False, suggestion
         formula = f"{prose.formula} {prose.readability}" if math.isfinite(prose.readability.value) else ""
         totals = [count_noun(each.word_count, "word"), count_noun(len(prose.sentences), "sentence"), formula]
         lines += [f"  {', '.join(filter(None, totals))}"]
-        hard = [part for part in prose.hardest if part.reasons][:_SHOWN]
+        hard = [part for part in prose.hardest if prose.is_notable(part)][:_SHOWN]
         if hard:
             lines += ["", "  Hardest sentences"]
         for part in hard:
             _, _, line, column = each.place(part)
             level = f"level {number(part.level.value)}: " if math.isfinite(part.level.value) else ""
-            lines += [f"  {line}:{column}  {level}{'; '.join(part.reasons)}", f"      {_shorten(each.quote(part))}"]
+            reasons = "; ".join(part.reasons) or "no single reason"
+            lines += [f"  {line}:{column}  {level}{reasons}", f"      {_shorten(each.quote(part))}"]
         paragraphs = sorted(
             (part for part in prose.paragraphs if math.isfinite(part.level.value) and part.words > 10),
             key=lambda part: -part.level.value,
@@ -429,7 +439,7 @@ def format_text(checks: DocumentChecks, *, is_terminal: bool = False, suggestion
             if finding.rule == LEVEL or (finding.outcome == "pass" and not suggestions):
                 continue
             head = f"  {finding.line_number}:{finding.column}  {style(finding.severity, _ANSI[finding.severity])}  "
-            lines += [f"{head}{finding.message} [{finding.rule}]"]
+            lines += [f"{head}{_printable(finding.message)} [{finding.rule}]"]
             lines += _underline(each.document, finding) if is_terminal else []
         waived = len(each.findings) - len(open_findings)
         if waived:
@@ -454,5 +464,5 @@ def _underline(document: Document, finding: DocumentFinding) -> list[str]:
     line = document.content[start : end if end >= 0 else len(document.content)]
     first, last = finding.column - 1, min(finding.stop - start, len(line))
     low = max(0, first - 60)
-    parts = line[low:first], line[first:last], line[last : max(last, low + 140)]
+    parts = [_printable(part) for part in (line[low:first], line[first:last], line[last : max(last, low + 140)])]
     return [f"      {parts[0]}\x1b[4m{parts[1]}\x1b[0m{parts[2]}".rstrip()] if last > first else []

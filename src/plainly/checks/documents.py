@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from plainly.core.errors import BadInput, check_choice, require_package
-from plainly.io.files import STDIN, PathLike, decode, expand, label, read_bytes
+from plainly.io.files import PathLike, decode, expand, label, read_bytes
 
 Kind = Literal["text", "markdown", "html", "docx"]
 UnitKind = Literal["paragraph", "heading", "item"]
@@ -170,20 +170,22 @@ def read_documents(paths: Iterable[PathLike], *, kind: Kind | None = None) -> It
     names = expand([os.fspath(path) for path in paths])
     if not names:
         raise BadInput("Name a file, a folder or a pattern, or - for standard input.")
-    for name in names:
-        if name != STDIN and os.path.isdir(name):
-            files = [
-                file
-                for file in sorted(Path(name).rglob("*"))
-                if file.suffix.lower() in KINDS
-                and file.is_file()
-                and not any(part.startswith(".") for part in file.relative_to(name).parts)
-            ]
-            if not files:
-                raise BadInput(f"The folder {name} has no file that can be read ({', '.join(KINDS)}).")
-            yield from (read_document(str(file), kind=kind) for file in files)
-        else:
-            yield read_document(name, kind=kind)
+    files = [name for given in names for name in (_files_of(given) if os.path.isdir(given) else [given])]
+    yield from (read_document(name, kind=kind) for name in {os.path.normpath(name): name for name in files}.values())
+
+
+def _files_of(folder: str) -> list[str]:
+    """Return the files in a folder that can be read; hidden ones, and packages of Node.js, belong to others."""
+    files = [
+        str(file)
+        for file in sorted(Path(folder).rglob("*"))
+        if file.suffix.lower() in KINDS
+        and file.is_file()
+        and not any(part.startswith(".") or part == "node_modules" for part in file.relative_to(folder).parts)
+    ]
+    if not files:
+        raise BadInput(f"The folder {folder} has no file that can be read ({', '.join(KINDS)}).")
+    return files
 
 
 def read_document(path: str, *, kind: Kind | None = None) -> Document:

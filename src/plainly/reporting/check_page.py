@@ -75,7 +75,7 @@ def _section(index: int, check: DocumentCheck) -> str:
     readability = f"{prose.formula} {prose.readability}" if math.isfinite(prose.readability.value) else ""
     sizes = [count_noun(check.word_count, "word"), count_noun(len(prose.sentences), "sentence"), readability]
     places = {id(part): f"d{index}s{number}" for number, part in enumerate(prose.sentences)}
-    hard = [part for part in prose.hardest if part.reasons][:_SHOWN]
+    hard = [part for part in prose.hardest if prose.is_notable(part)][:_SHOWN]
     items = "".join(
         f'<li><a href="#{places[id(part)]}">{escape(_shorten(check.quote(part)))}</a><br>'
         f"<small>{escape(_describe(part))}</small></li>"
@@ -106,7 +106,6 @@ def _marked_text(check: DocumentCheck, findings: Iterable[DocumentFinding], plac
     messages: dict[int, list[tuple[int, int, str]]] = {}
     for entry in prose.findings:
         messages.setdefault(entry.unit, []).append((entry.start, entry.stop, entry.message))
-    limit = _limit(check)
     tags = {"heading": "h4", "item": "li", "paragraph": "p"}
     for index, passage in enumerate(prose.passages):
         text, at, parts = passage.unit.text, 0, []
@@ -114,8 +113,8 @@ def _marked_text(check: DocumentCheck, findings: Iterable[DocumentFinding], plac
             own = [
                 message for start, stop, message in messages.get(index, ()) if start < part.stop and stop > part.start
             ]
-            why = " · ".join(filter(None, [_describe(part) if part.reasons else "", *dict.fromkeys(own)]))
-            over = part.level.value - limit if passage.unit.kind != "heading" else math.nan
+            why = " · ".join(filter(None, [_describe(part) if prose.is_notable(part) else "", *dict.fromkeys(own)]))
+            over = part.level.value - prose.verdict.limit if passage.unit.kind != "heading" else math.nan
             shade = " h3" if over >= 1.5 else " h2" if over >= 0.75 else " h1" if over > 0 else ""
             focus = f' tabindex="0" data-why="{escape(why)}"' if why else ""
             parts.append(_written(check.document, passage.unit, at, part.start))
@@ -137,14 +136,6 @@ def _written(document: Document, unit: DocumentUnit, start: int, stop: int) -> s
             parts += [escape(unit.text[at:first]), f"<code>{escape(code)}</code>"]
             at = last
     return "".join([*parts, escape(unit.text[at:stop])])
-
-
-def _limit(check: DocumentCheck) -> float:
-    from plainly.checks.prose import TARGETS
-    from plainly.learned.cefr import LEVELS
-
-    audience = check.prose.verdict.audience
-    return LEVELS.index(TARGETS.get(audience, audience)) + 1.5 if check.prose.language == "en" else math.inf
 
 
 def _describe(part: ProsePart) -> str:
