@@ -490,3 +490,22 @@ def test_a_file_is_checked_once_however_often_it_is_named(tmp_path: Path) -> Non
         (tmp_path / name).write_text(PLAIN)
     names = [tmp_path, tmp_path / "a.txt", f"{tmp_path}/./*.txt"]
     assert [document.name for document in read_documents(names)] == [f"{tmp_path}/./a.txt"]
+
+
+def test_a_baseline_leaves_out_sentences_and_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, baseline = tmp_path / "a.md", tmp_path / "known.json"
+    old = "Eat prior to that. Stay.\n\nEat prior to that.\n"
+    file.write_text(old)
+    assert main(["check", "a.md", "--quick", "--language", "en", "--write-baseline", str(baseline)]) == 0
+
+    def new_lines(content: str) -> list[int]:
+        file.write_text(content)
+        checks = check_documents(["./a.md"], baseline=baseline, learned=False, language="en")
+        return [finding.line_number for finding in checks.findings if not finding.waived]
+
+    assert new_lines(old) == []
+    assert new_lines(f"A first line.\n\n{old}") == []
+    assert new_lines(f"{old}\nSleep prior to it.\n") == [5]
+    assert new_lines(f"{old}\nEat prior to that.\n") == [5]
+    assert len(check_documents([file], baseline=baseline, learned=False, language="en").findings) == 3

@@ -7,8 +7,10 @@ findings out of the decision; they stay in the result with the reason.
 import hashlib
 import json
 import math
+import os
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -39,13 +41,17 @@ _BASELINE = "plainly.baseline/1"
 
 @dataclass(frozen=True)
 class DocumentFinding(Finding):
-    """A finding with its place in the file: line and column of its beginning and end, from 1."""
+    """A finding with its place in the file: line and column of its beginning and end, from 1.
+
+    ``context`` is the sentences that it stands in.
+    """
 
     line_number: int = 1
     column: int = 1
     end_line: int = 1
     end_column: int = 1
     suggestions: tuple[str, ...] = ()
+    context: str = ""
 
     @property
     def severity(self) -> str:
@@ -53,8 +59,9 @@ class DocumentFinding(Finding):
 
     @property
     def fingerprint(self) -> str:
-        """What stays the same if the text around a finding changes."""
-        text = "\0".join((self.item, self.rule, " ".join(self.words.split())))
+        """What stays the same if the text around the sentences of a finding changes."""
+        file = os.path.relpath(self.item).replace("\\", "/")
+        text = "\0".join((file, self.rule, " ".join(self.words.split()), self.context))
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -141,7 +148,7 @@ class DocumentCheck:
 
 
 def _finding_json(finding: DocumentFinding) -> Record:
-    left_out = ("item", "system", "place", "source_words", "source_start", "source_stop", "reason")
+    left_out = ("item", "system", "place", "context", "source_words", "source_start", "source_stop", "reason")
     values = {name: value for name, value in finding.json().items() if name not in left_out}
     return {"line": values.pop("line_number"), **values, "severity": finding.severity}
 
@@ -226,7 +233,7 @@ def check_documents(
     documents = list(read_documents(paths, kind=kind))
     if source is not None and len(documents) != 1:
         raise BadInput(f"A source belongs to one document, and there are {len(documents)}.")
-    accepted = read_baseline(baseline) if baseline is not None else frozenset()
+    accepted = read_baseline(baseline) if baseline is not None else Counter[str]()
     lines = {document.name: changed_lines(document.name, diff) for document in documents} if diff is not None else {}
     documents = [document for document in documents if lines.get(document.name) != []]
     results: list[DocumentCheck] = []
@@ -309,15 +316,26 @@ def _prose_findings(document: Document, prose: Prose) -> list[DocumentFinding]:
         start, stop = document.units[entry.unit].slice(entry.start, entry.stop)
         outcome = next(outcome for outcome, level in SEVERITIES.items() if level == entry.rule.level)
         finding = _finding(document, entry.rule.name, entry.message, outcome, start, stop)
-        findings.append(replace(finding, suggestions=entry.suggestions))
+        findings.append(
+            replace(
+                finding, suggestions=entry.suggestions, context=_context(prose, entry.unit, entry.start, entry.stop)
+            )
+        )
     return findings
+
+
+def _context(prose: Prose, unit: int, start: int, stop: int) -> str:
+    """Return the sentences that some characters of a unit lie in."""
+    passage = prose.passages[unit]
+    touched = [span for span in passage.sentences if span[0] < stop and span[1] > start]
+    return passage.unit.text[touched[0][0] : touched[-1][1]] if touched else ""
 
 
 def _waive(
     document: Document,
     prose: Prose,
     finding: DocumentFinding,
-    accepted: frozenset[str],
+    accepted: Counter[str],
     lines: Sequence[tuple[int, int]] | None,
 ) -> DocumentFinding:
     """Return a finding with the reason for which it does not count, if there is one."""
@@ -328,20 +346,21 @@ def _waive(
         applies = finding.rule == LEVEL or document.unit_at(ignore.at) == unit
         if applies and ignore.covers(finding.rule):
             return replace(finding, waived=ignore.reason or "ignored by a comment in the file")
-    if finding.fingerprint in accepted:
+    if accepted[finding.fingerprint]:
+        accepted[finding.fingerprint] -= 1  # the same words in the same sentence once more are new
         return replace(finding, waived="in the baseline")
     if lines is not None and not any(low <= finding.end_line and finding.line_number <= high for low, high in lines):
         return replace(finding, waived="not in the changed lines")
     return finding
 
 
-def read_baseline(path: PathLike) -> frozenset[str]:
-    """Read the fingerprints of the findings that are known."""
+def read_baseline(path: PathLike) -> Counter[str]:
+    """Read the fingerprints of the findings that are known, and how many findings have each."""
     try:
         content = msgspec.json.decode(read_whole(Path(path)))
         if content["schema"] != _BASELINE:
             raise KeyError
-        return frozenset(map(str, content["findings"]))
+        return Counter(map(str, content["findings"]))
     except FileNotFoundError:
         raise BadInput(f"There is no baseline {path}. Write one: plainly check … --write-baseline {path}") from None
     except (msgspec.DecodeError, KeyError, TypeError):
@@ -350,7 +369,7 @@ def read_baseline(path: PathLike) -> frozenset[str]:
 
 def format_baseline(checks: DocumentChecks) -> str:
     """Return a baseline with every finding that counts."""
-    prints = sorted({finding.fingerprint for finding in checks.findings if finding.waived in ("", "in the baseline")})
+    prints = sorted(finding.fingerprint for finding in checks.findings if finding.waived in ("", "in the baseline"))
     return json.dumps({"schema": _BASELINE, "findings": prints}, indent=0) + "\n"
 
 
