@@ -6,6 +6,7 @@ import json
 import subprocess
 import time
 import xml.etree.ElementTree as ElementTree
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from plainly.checks.documents import CODE, Document, Kind, parse_document, read_
 from plainly.checks.prose import analyse
 from plainly.cli import main
 from plainly.core.errors import BadInput
+from plainly.reporting.check_page import check_page
 
 HARD = (
     "Notwithstanding the aforementioned considerations, the implementation of the regulatory provisions, which had "
@@ -509,3 +511,29 @@ def test_a_baseline_leaves_out_sentences_and_no_words(tmp_path: Path, monkeypatc
     assert new_lines(f"{old}\nSleep prior to it.\n") == [5]
     assert new_lines(f"{old}\nEat prior to that.\n") == [5]
     assert len(check_documents([file], baseline=baseline, learned=False, language="en").findings) == 3
+
+
+def test_the_page_marks_only_findings_that_count(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text(
+        "<!-- plainly: ignore Wordiness: quoted -->\n\nGo prior to it.\n\nStay prior to that. Eat prior to noon.\n"
+    )
+    page = check_page(check_documents([file], learned=False, language="en"))
+    (message,) = {f.message for f in check_documents([file]).findings if f.rule == "en-plain.Wordiness"}
+    assert page.count(f" · {escape(message)}") == 2
+
+
+@pytest.mark.parametrize("part", ["the ", "commence prior to. ", "a\n", "# commence prior to\n"])
+def test_many_findings_take_time_in_proportion_to_their_number(part: str, tmp_path: Path) -> None:
+    def seconds(count: int) -> float:
+        file = tmp_path / "a.md"
+        file.write_text(part * count)
+        start = time.process_time()
+        checks = check_documents([file], learned=False, language="en")
+        assert checks.findings
+        format_text(checks)
+        check_page(checks)
+        return time.process_time() - start
+
+    seconds(1_000)
+    assert seconds(16_000) < 10 * min(seconds(4_000), seconds(4_000)) + 0.2

@@ -4,6 +4,7 @@ A finding of a rule has a position in the file. Comments in the file, a baseline
 findings out of the decision; they stay in the result with the reason.
 """
 
+import bisect
 import hashlib
 import json
 import math
@@ -24,6 +25,7 @@ from plainly.checks.documents import Document, Kind, read_document, read_documen
 from plainly.checks.findings import Finding, strictest
 from plainly.checks.prose import TARGETS, Prose, ProsePart, analyse
 from plainly.checks.rules import LEVEL, FailOn
+from plainly.checks.styles import StyleMatch
 from plainly.core.errors import BadInput, check_choice
 from plainly.core.files import read_whole
 from plainly.core.formatting import count_noun, number
@@ -36,6 +38,7 @@ from plainly.text.languages import detection
 Target = Literal["A1", "A2", "B1", "B2", "C1"]
 SEVERITIES: Mapping[Outcome, str] = {"block": "error", "review": "warning", "pass": "suggestion"}
 _SHOWN = 5  # hardest sentences of a file
+_CONTEXT = 100  # characters around a finding by which a baseline knows it
 _BASELINE = "plainly.baseline/1"
 
 
@@ -43,7 +46,7 @@ _BASELINE = "plainly.baseline/1"
 class DocumentFinding(Finding):
     """A finding with its place in the file: line and column of its beginning and end, from 1.
 
-    ``context`` is the sentences that it stands in.
+    ``context`` is the sentence that it stands in, or a part of it.
     """
 
     line_number: int = 1
@@ -92,6 +95,12 @@ class DocumentCheck:
         count = sum(not finding.waived and finding.outcome == self.outcome for finding in self.findings)
         what = "must be put right" if self.outcome == "block" else "should be looked at"
         return f"{verdict.message} {count_noun(count, 'finding')} {what}."
+
+    @property
+    def open_matches(self) -> list[StyleMatch]:
+        """What rules of packs found, less what a comment, a baseline or a comparison with a branch takes out."""
+        own = self.findings[len(self.findings) - len(self.prose.findings) :]
+        return [match for match, finding in zip(self.prose.findings, own, strict=True) if not finding.waived]
 
     @property
     def name(self) -> str:
@@ -325,10 +334,13 @@ def _prose_findings(document: Document, prose: Prose) -> list[DocumentFinding]:
 
 
 def _context(prose: Prose, unit: int, start: int, stop: int) -> str:
-    """Return the sentences that some characters of a unit lie in."""
+    """Return some characters of a unit with the rest of their sentences, up to 100 characters on each side."""
     passage = prose.passages[unit]
-    touched = [span for span in passage.sentences if span[0] < stop and span[1] > start]
-    return passage.unit.text[touched[0][0] : touched[-1][1]] if touched else ""
+    first = bisect.bisect_right(passage.sentences, (start, math.inf)) - 1
+    last = bisect.bisect_left(passage.sentences, (stop, 0)) - 1
+    low = passage.sentences[first][0] if first >= 0 else 0
+    high = passage.sentences[last][1] if last >= 0 else stop
+    return passage.unit.text[max(low, start - _CONTEXT) : min(max(high, stop), stop + _CONTEXT)]
 
 
 def _waive(
@@ -346,7 +358,7 @@ def _waive(
         applies = finding.rule == LEVEL or document.unit_at(ignore.at) == unit
         if applies and ignore.covers(finding.rule):
             return replace(finding, waived=ignore.reason or "ignored by a comment in the file")
-    if accepted[finding.fingerprint]:
+    if accepted and accepted[finding.fingerprint]:
         accepted[finding.fingerprint] -= 1  # the same words in the same sentence once more are new
         return replace(finding, waived="in the baseline")
     if lines is not None and not any(low <= finding.end_line and finding.line_number <= high for low, high in lines):

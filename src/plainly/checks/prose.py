@@ -318,8 +318,10 @@ def _reasons(
         size = _count_words(passages[at], span)
         own = {f"{'very ' if size > 1.5 * long else ''}long ({size} words)": None} if size > long else {}
         negations = 0
-        for match in by_passage.get(at, ()):
-            if start <= match.start < match.stop <= stop:
+        within = by_passage.get(at, [])
+        first, last = (bisect_left(within, edge, key=lambda match: match.start) for edge in (start, stop))
+        for match in within[first:last]:
+            if match.start < match.stop <= stop:
                 name = match.rule.name.rpartition(".")[2]
                 negations += name == "Negation"
                 if name in _REASONS:

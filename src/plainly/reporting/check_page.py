@@ -2,12 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
 from plainly import __version__
-from plainly.checks.document_checks import DocumentCheck, DocumentChecks, DocumentFinding
+from plainly.checks.document_checks import DocumentCheck, DocumentChecks
 from plainly.checks.documents import CODE, Document, DocumentUnit
 from plainly.checks.prose import ProsePart, level_name
 from plainly.checks.rules import LEVEL
@@ -92,28 +93,30 @@ def _section(index: int, check: DocumentCheck) -> str:
         + (f'<h3>Hardest sentences</h3><ol class="hard">{items}</ol>' if items else "")
         + (f'<h3>Rules</h3><ul class="rules">{rules}</ul>' if rules else "")
         + f'<h3>The text</h3><div class="text" lang="{escape(prose.language or "en")}">'
-        + "".join(_marked_text(check, findings, places))
+        + "".join(_marked_text(check, places))
         + "</div></section>"
     )
 
 
-def _marked_text(check: DocumentCheck, findings: Iterable[DocumentFinding], places: dict[int, str]) -> Iterator[str]:
+def _marked_text(check: DocumentCheck, places: dict[int, str]) -> Iterator[str]:
     """Yield the units of the text, each sentence in an element with its reasons."""
     prose = check.prose
     sentences: dict[int, list[ProsePart]] = {}
     for part in prose.sentences:
         sentences.setdefault(part.passage, []).append(part)
-    messages: dict[int, list[tuple[int, int, str]]] = {}
-    for entry in prose.findings:
-        messages.setdefault(entry.unit, []).append((entry.start, entry.stop, entry.message))
+    messages: dict[int, dict[str, None]] = {}  # by sentence
+    for match in check.open_matches:
+        own = sentences.get(match.unit, [])
+        first = bisect_right(own, match.start, key=lambda part: part.stop)
+        last = bisect_left(own, match.stop, key=lambda part: part.start)
+        for part in own[first:last]:
+            messages.setdefault(id(part), {})[match.message] = None
     tags = {"heading": "h4", "item": "li", "paragraph": "p"}
     for index, passage in enumerate(prose.passages):
         text, at, parts = passage.unit.text, 0, []
         for part in sentences.get(index, ()):
-            own = [
-                message for start, stop, message in messages.get(index, ()) if start < part.stop and stop > part.start
-            ]
-            why = " · ".join(filter(None, [_describe(part) if prose.is_notable(part) else "", *dict.fromkeys(own)]))
+            reasons = [_describe(part) if prose.is_notable(part) else "", *messages.get(id(part), ())]
+            why = " · ".join(filter(None, reasons))
             over = part.level.value - prose.verdict.limit if passage.unit.kind != "heading" else math.nan
             shade = " h3" if over >= 1.5 else " h2" if over >= 0.75 else " h1" if over > 0 else ""
             focus = f' tabindex="0" data-why="{escape(why)}"' if why else ""
