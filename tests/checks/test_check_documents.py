@@ -537,3 +537,35 @@ def test_many_findings_take_time_in_proportion_to_their_number(part: str, tmp_pa
 
     seconds(1_000)
     assert seconds(16_000) < 10 * min(seconds(4_000), seconds(4_000)) + 0.2
+
+
+def test_word_documents_under_revision_and_with_content_controls_are_read_whole(tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx")
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls
+
+    def add(element: object, markup: str) -> None:
+        element.append(parse_xml(markup.replace(">", f" {nsdecls('w')}>", 1)))  # type: ignore[attr-defined]
+
+    file = docx.Document()
+    revised = file.add_paragraph("Before ")._p
+    add(revised, "<w:ins><w:r><w:t>new</w:t></w:r></w:ins>")
+    add(revised, "<w:del><w:r><w:delText>old</w:delText></w:r></w:del>")
+    add(revised, "<w:sdt><w:sdtContent><w:r><w:t> control</w:t></w:r></w:sdtContent></w:sdt>")
+    add(revised, "<w:r><w:tab/><w:t>a</w:t><w:noBreakHyphen/><w:t>b</w:t></w:r>")
+    numbered = file.add_paragraph("An item")._p
+    add(numbered.get_or_add_pPr(), "<w:numPr><w:numId/></w:numPr>")
+    file.add_table(1, 1).cell(0, 0).text = "cell"
+    own = file.styles.add_style("Kopf", 1)
+    own.base_style = file.styles["Heading 2"]
+    file.add_paragraph("A heading", style="Kopf")
+    add(file.element.body, "<w:sdt><w:sdtContent><w:p><w:r><w:t>A block</w:t></w:r></w:p></w:sdtContent></w:sdt>")
+    file.save(tmp_path / "letter.docx")
+    document = read_document(str(tmp_path / "letter.docx"))
+    assert texts(document) == [
+        ("paragraph", "Before new control a-b"),
+        ("item", "An item"),
+        ("heading", "A heading"),
+        ("paragraph", "A block"),
+    ]
+    assert [document.position(unit.starts[0]) for unit in document.units] == [(1, 1), (2, 1), (3, 1), (4, 1)]

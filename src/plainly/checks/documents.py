@@ -12,7 +12,7 @@ import sys
 import zipfile
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from html import unescape
@@ -676,25 +676,90 @@ def _read_docx(data: bytes, name: str) -> Document:
             size = sum(entry.file_size for entry in archive.infolist())
         if size > 20 * LARGEST:
             raise BadInput(f"{name} unpacks to {size / 1e6:.0f} MB, and check reads up to {20 * LARGEST / 1e6:.0f} MB.")
-        paragraphs = docx.Document(BytesIO(data)).paragraphs
+        file = docx.Document(BytesIO(data))
+        styles = _word_styles(file)
+        blocks = _word_blocks(file.element.body)
+        paragraphs = [(_word_kind(paragraph, styles), _word_text(paragraph)) for paragraph in blocks]
     except BadInput:
         raise
     except Exception as error:  # python-docx lets errors of zip, XML and its own through
         why = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
         raise BadInput(f"{name} is not a Word document that can be read ({why}). Save it again as .docx.") from None
     units: list[DocumentUnit | None] = []
-    texts = []
     start = 0
-    for paragraph in paragraphs:
-        text = _NEW_LINE.sub(" ", paragraph.text)
-        style = (paragraph.style.name or "") if paragraph.style is not None else ""
-        is_heading = style.startswith(("Heading", "Title", "Subtitle", "Überschrift", "Titel"))
-        builder = _Builder()
-        builder.add(text, start)
-        units.append(builder.finish("heading" if is_heading else "item" if "List" in style else "paragraph"))
-        texts.append(text)
+    for unit_kind, text in paragraphs:
+        if unit_kind is not None:
+            builder = _Builder()
+            builder.add(text, start)
+            units.append(builder.finish(unit_kind))
         start += len(text) + 1
+    texts = [text for _, text in paragraphs]
     return Document(name, "\n".join(texts), "docx", tuple(unit for unit in units if unit))
+
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_WORD_BREAKS = {
+    f"{_WORD}{name}": text for name, text in (("tab", " "), ("br", " "), ("cr", " "), ("noBreakHyphen", "-"))
+}
+# What is not the text of a paragraph: what was deleted, text boxes, pictures, and settings of paragraphs and runs.
+_WORD_SKIPPED = frozenset(
+    f"{_WORD}{name}" for name in ("del", "moveFrom", "drawing", "pict", "object", "pPr", "rPr", "rt", "sdtPr")
+) | {"{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"}
+
+
+def _word_blocks(element: Any) -> Iterator[Any]:
+    """Yield the paragraphs outside tables, with those in content controls, which python-docx leaves out."""
+    for child in element:
+        if child.tag == f"{_WORD}p":
+            yield child
+        elif child.tag != f"{_WORD}tbl":
+            yield from _word_blocks(child)
+
+
+def _word_text(element: Any) -> str:
+    """Return the text of a paragraph with accepted insertions, fields and content controls, in one line."""
+    parts = []
+    for child in element:
+        if child.tag == f"{_WORD}t":
+            parts.append(_NEW_LINE.sub(" ", child.text or ""))
+        elif child.tag in _WORD_BREAKS:
+            parts.append(_WORD_BREAKS[child.tag])
+        elif child.tag not in _WORD_SKIPPED:
+            parts.append(_word_text(child))
+    return "".join(parts)
+
+
+def _word_styles(file: Any) -> dict[str, str]:
+    """Return the names of each style and of those that it is based on, by its identifier."""
+    names: dict[str, str] = {}
+    based_on: dict[str, str] = {}
+    for style in file.styles.element.iter(f"{_WORD}style"):
+        key = style.get(f"{_WORD}styleId", "")
+        for child in style:
+            if child.tag in (f"{_WORD}name", f"{_WORD}basedOn"):
+                (names if child.tag.endswith("name") else based_on)[key] = child.get(f"{_WORD}val", "")
+    chains = {}
+    for key in names:
+        chain = [key]
+        while (base := based_on.get(chain[-1], "")) and base not in chain:
+            chain.append(base)
+        chains[key] = "/".join(names.get(link, "").lower() for link in chain)
+    return chains
+
+
+def _word_kind(paragraph: Any, styles: Mapping[str, str]) -> UnitKind | None:
+    """Return what a paragraph is, by its style and its numbering; a table of contents is not prose."""
+    properties = paragraph.find(f"{_WORD}pPr")
+    if properties is None:
+        return "paragraph"
+    style = properties.find(f"{_WORD}pStyle")
+    names = styles.get(style.get(f"{_WORD}val", ""), "").split("/") if style is not None else []
+    if any(name.startswith("toc ") for name in names):
+        return None
+    if any(name.startswith(("heading", "title", "subtitle", "überschrift", "titel")) for name in names):
+        return "heading"
+    is_item = properties.find(f"{_WORD}numPr") is not None or any("list" in name for name in names)
+    return "item" if is_item else "paragraph"
 
 
 _READERS: dict[str, Callable[[str], tuple[list[DocumentUnit], _Comments]]] = {
