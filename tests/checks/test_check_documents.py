@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from lxml import html
 from markdown_it import MarkdownIt
 
 import plainly
@@ -569,3 +570,17 @@ def test_word_documents_under_revision_and_with_content_controls_are_read_whole(
         ("paragraph", "A block"),
     ]
     assert [document.position(unit.starts[0]) for unit in document.units] == [(1, 1), (2, 1), (3, 1), (4, 1)]
+
+
+def test_the_page_lists_paragraphs_and_puts_items_in_lists(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text(f"{PLAIN}\n{HARD}\n- {PLAIN}- {PLAIN}\n{PLAIN}\n- last\n")
+    checks = check_documents([file])
+    tree = html.fromstring(check_page(checks))
+    assert [len(items) for items in tree.xpath("//div[@class='text']/ul")] == [2, 1]
+    assert not tree.xpath("//div[@class='text']/li")
+    lists = tree.xpath("//ol[@class='hard']")
+    (check,) = checks.documents
+    assert len(lists[1]) == len(check.hardest_paragraphs) == 3
+    (target,) = tree.xpath(f"//*[@id='{lists[1][0].find('a').get('href')[1:]}']")
+    assert target.text_content() == HARD.strip()

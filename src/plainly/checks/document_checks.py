@@ -103,6 +103,12 @@ class DocumentCheck:
         return [match for match, finding in zip(self.prose.findings, own, strict=True) if not finding.waived]
 
     @property
+    def hardest_paragraphs(self) -> list[ProsePart]:
+        """The three hardest of more than three paragraphs, of those with a level and more than ten words."""
+        known = [part for part in self.prose.paragraphs if math.isfinite(part.level.value) and part.words > 10]
+        return sorted(known, key=lambda part: -part.level.value)[:3] if len(self.prose.paragraphs) > 3 else []
+
+    @property
     def name(self) -> str:
         return self.document.name
 
@@ -455,15 +461,12 @@ def format_text(checks: DocumentChecks, *, is_terminal: bool = False, suggestion
             level = f"level {number(part.level.value)}: " if math.isfinite(part.level.value) else ""
             reasons = "; ".join(part.reasons) or "no single reason"
             lines += [f"  {line}:{column}  {level}{reasons}", f"      {_shorten(each.quote(part))}"]
-        paragraphs = sorted(
-            (part for part in prose.paragraphs if math.isfinite(part.level.value) and part.words > 10),
-            key=lambda part: -part.level.value,
-        )[:3]
-        if len(prose.paragraphs) > 3 and paragraphs:
+        paragraphs = each.hardest_paragraphs
+        if paragraphs:
             lines += ["", "  Hardest paragraphs"]
-            for part in paragraphs:
-                _, _, line, column = each.place(part)
-                lines += [f"  {line}:{column}  level {part.level}, {prose.formula} {part.readability}"]
+        for part in paragraphs:
+            _, _, line, column = each.place(part)
+            lines += [f"  {line}:{column}  level {part.level}, {prose.formula} {part.readability}"]
         if open_findings:
             lines += ["", f"  {_summary(open_findings)}"]
         for finding in open_findings:

@@ -24,22 +24,23 @@ main{max-width:60rem}
 .outcome.block{background:var(--del);color:var(--del-ink)}
 .hard{padding-left:2.2rem;max-width:80ch}.hard li{margin:.5rem 0}.hard small,.why,.rules small{color:var(--muted)}
 .text{max-width:72ch;font-size:1.06rem;border-left:3px solid var(--line);padding-left:1rem}
-.text>*{content-visibility:auto;contain-intrinsic-size:auto 5rem}
+.text>:not(ul),.text li{content-visibility:auto;contain-intrinsic-size:auto 5rem}
 .text li,.text p{margin:.7rem 0}
 .s{border-radius:3px;position:relative}
 .s.h1{background:var(--rep)}.s.h2{background:var(--oth)}.s.h3{background:var(--del)}
 .s[tabindex]{cursor:help;text-decoration:underline dotted var(--muted);text-underline-offset:.22em}
 .s:target,.s:focus{outline:3px solid var(--accent);outline-offset:1px}
 #why{position:fixed;inset:auto 0 0 0;margin:0;padding:.7rem 1rem;background:var(--raised);border-top:2px solid
-var(--accent);z-index:9;max-height:40vh;overflow:auto}
+var(--accent);z-index:9;max-height:40vh;overflow:auto;white-space:pre-line}
 #why:empty{display:none}
 .key span{padding:0 .4em;border-radius:3px}
-@media print{.top,#why{display:none!important}.text>*{content-visibility:visible}
+@media print{.top,#why{display:none!important}.text *{content-visibility:visible}
 .s[tabindex]::after{content:" [" attr(data-why) "]";font-size:.75em;color:#555}}
 """
 _SCRIPT = """
 const why=document.getElementById('why');
-const show=event=>{const s=event.target.closest?.('[data-why]');why.textContent=s?s.dataset.why:''};
+const show=event=>{const s=event.target.closest?.('[data-why]');
+why.textContent=s?s.dataset.why.replaceAll(' · ','\\n'):''};
 document.addEventListener('mouseover',show);document.addEventListener('focusin',show);
 document.addEventListener('keydown',event=>{if(event.key==='Escape'){why.textContent='';document.activeElement.blur()}});
 """
@@ -91,11 +92,25 @@ def _section(index: int, check: DocumentCheck) -> str:
         f'<section id="d{index}"><h2>{escape(check.name)}</h2><p>{badge} {escape(check.summary)}</p>'
         f'<p class="intro">{escape(", ".join(filter(None, sizes)))}</p>'
         + (f'<h3>Hardest sentences</h3><ol class="hard">{items}</ol>' if items else "")
+        + _paragraphs(check, places)
         + (f'<h3>Rules</h3><ul class="rules">{rules}</ul>' if rules else "")
         + f'<h3>The text</h3><div class="text" lang="{escape(prose.language or "en")}">'
         + "".join(_marked_text(check, places))
         + "</div></section>"
     )
+
+
+def _paragraphs(check: DocumentCheck, places: dict[int, str]) -> str:
+    """Return a list of the hardest paragraphs with their levels and readability."""
+    prose = check.prose
+    first = {part.passage: places[id(part)] for part in reversed(prose.sentences)}
+    items = "".join(
+        f'<li><a href="#{first[part.passage]}">{escape(_shorten(check.quote(part), 80))}</a><br>'
+        f"<small>level {escape(str(part.level))}; {prose.formula} {part.readability}</small></li>"
+        for part in check.hardest_paragraphs
+        if part.passage in first
+    )
+    return f'<h3>Hardest paragraphs</h3><ol class="hard">{items}</ol>' if items else ""
 
 
 def _marked_text(check: DocumentCheck, places: dict[int, str]) -> Iterator[str]:
@@ -112,6 +127,7 @@ def _marked_text(check: DocumentCheck, places: dict[int, str]) -> Iterator[str]:
         for part in own[first:last]:
             messages.setdefault(id(part), {})[match.message] = None
     tags = {"heading": "h4", "item": "li", "paragraph": "p"}
+    is_list = False
     for index, passage in enumerate(prose.passages):
         text, at, parts = passage.unit.text, 0, []
         for part in sentences.get(index, ()):
@@ -125,7 +141,12 @@ def _marked_text(check: DocumentCheck, places: dict[int, str]) -> Iterator[str]:
             parts.append(f'<span id="{places[id(part)]}" class="s{shade}"{focus}>{inside}</span>')
             at = part.stop
         tag = tags[passage.unit.kind]
+        if (tag == "li") is not is_list:
+            is_list = not is_list
+            yield "<ul>" if is_list else "</ul>"
         yield f"<{tag}>{''.join(parts)}{_written(check.document, passage.unit, at, len(text))}</{tag}>"
+    if is_list:
+        yield "</ul>"
 
 
 def _written(document: Document, unit: DocumentUnit, start: int, stop: int) -> str:
