@@ -105,8 +105,8 @@ class DocumentCheck:
     @property
     def hardest_paragraphs(self) -> list[ProsePart]:
         """The three hardest of more than three paragraphs, of those with a level and more than ten words."""
-        known = [part for part in self.prose.paragraphs if math.isfinite(part.level.value) and part.words > 10]
-        return sorted(known, key=lambda part: -part.level.value)[:3] if len(self.prose.paragraphs) > 3 else []
+        levelled = [part for part in self.prose.paragraphs if math.isfinite(part.level.value) and part.words > 10]
+        return sorted(levelled, key=lambda part: -part.level.value)[:3] if len(self.prose.paragraphs) > 3 else []
 
     @property
     def name(self) -> str:

@@ -170,7 +170,7 @@ def read_documents(paths: Iterable[PathLike], *, kind: Kind | None = None) -> It
     names = expand([os.fspath(path) for path in paths])
     if not names:
         raise BadInput("Name a file, a folder or a pattern, or - for standard input.")
-    files = [name for given in names for name in (_files_of(given) if os.path.isdir(given) else [given])]
+    files = [name for path in names for name in (_files_of(path) if os.path.isdir(path) else [path])]
     yield from (read_document(name, kind=kind) for name in {os.path.normpath(name): name for name in files}.values())
 
 
@@ -181,6 +181,7 @@ def _files_of(folder: str) -> list[str]:
         for file in sorted(Path(folder).rglob("*"))
         if file.suffix.lower() in KINDS
         and file.is_file()
+        and file.stat().st_size
         and not any(part.startswith(".") or part == "node_modules" for part in file.relative_to(folder).parts)
     ]
     if not files:
