@@ -343,6 +343,12 @@ def test_a_baseline_and_a_branch_leave_old_text_out(tmp_path: Path) -> None:
     file.write_text(file.read_text() + "\nThis is new. Prior to go.\n")
     checks = check_documents([file], diff="main")
     assert {f.line_number for f in checks.findings if not f.waived} == {7}
+    file.write_text(file.read_text().replace("Moved.", "Edited."))
+    (level,) = (finding for finding in check_documents([file], diff="main").findings if finding.rule == "level")
+    assert level.waived  # the verdict is not about the first line alone
+    (tmp_path / "new.md").write_text(HARD * 3)
+    (level,) = (f for f in check_documents([tmp_path / "new.md"], diff="main").findings if f.rule == "level")
+    assert not level.waived
     assert main(["check", str(file), "--diff", "no-such-branch"]) == 2
 
 

@@ -367,9 +367,17 @@ def _waive(
     if accepted and accepted[finding.fingerprint]:
         accepted[finding.fingerprint] -= 1  # the same words in the same sentence once more are new
         return replace(finding, waived="in the baseline")
-    if lines is not None and not any(low <= finding.end_line and finding.line_number <= high for low, high in lines):
+    if lines is not None and not _is_changed(document, finding, lines):
         return replace(finding, waived="not in the changed lines")
     return finding
+
+
+def _is_changed(document: Document, finding: DocumentFinding, lines: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a finding touches changed lines; the verdict is about all lines."""
+    if finding.rule == LEVEL:
+        last, _ = document.position(len(document.content.rstrip()))
+        return any(low == 1 and high >= last for low, high in lines)
+    return any(low <= finding.end_line and finding.line_number <= high for low, high in lines)
 
 
 def read_baseline(path: PathLike) -> Counter[str]:

@@ -418,5 +418,5 @@ def _decide_by_formula(
         return ProseVerdict(audience, "review", "There is no sentence to judge.")
     reading = f"the formula {formula} gives school year {number(value)}; the limit is {number(limit)}."
     if value <= limit:
-        return ProseVerdict(audience, "pass", f"Plain enough: {reading}")
+        return ProseVerdict(audience, "pass", f"Probably plain enough: {reading}")
     return ProseVerdict(audience, "review", f"Probably not plain enough: {reading}")
