@@ -530,7 +530,10 @@ def test_the_page_marks_only_findings_that_count(tmp_path: Path) -> None:
     assert page.count(f" · {escape(message)}") == 2
 
 
-@pytest.mark.parametrize("part", ["the ", "commence prior to. ", "a\n", "# commence prior to\n"])
+@pytest.mark.parametrize(
+    "part",
+    ["<!-- plainly: ignore A: b -->\n\nthe the\n\n", "the ", "commence prior to. ", "a\n", "# commence prior to\n"],
+)
 def test_many_findings_take_time_in_proportion_to_their_number(part: str, tmp_path: Path) -> None:
     def seconds(count: int) -> float:
         file = tmp_path / "a.md"
@@ -590,3 +593,12 @@ def test_the_page_lists_paragraphs_and_puts_items_in_lists(tmp_path: Path) -> No
     assert len(lists[1]) == len(check.hardest_paragraphs) == 3
     (target,) = tree.xpath(f"//*[@id='{lists[1][0].find('a').get('href')[1:]}']")
     assert target.text_content() == HARD.strip()
+
+
+def test_a_comment_that_ignores_no_rule_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    names = "Passive, en-easy.Words, de-plain.Compounds, level, facts.value"
+    file.write_text(f"<!-- plainly: ignore {names}, Pasive: a reason -->\n\nIt was seen.\n")
+    (problem,) = check_documents([file], learned=False, language="en").problems
+    assert f"{file}:1: " in problem
+    assert "Pasive" in problem

@@ -12,7 +12,7 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,8 +25,8 @@ from plainly.checks.documents import Document, Kind, read_document, read_documen
 from plainly.checks.findings import Finding, strictest
 from plainly.checks.prose import TARGETS, Prose, ProsePart, analyse
 from plainly.checks.rules import LEVEL, FailOn
-from plainly.checks.styles import StyleMatch
-from plainly.core.errors import BadInput, check_choice
+from plainly.checks.styles import PACKS, StyleMatch, read_styles
+from plainly.core.errors import BadInput, check_choice, did_you_mean
 from plainly.core.files import read_whole
 from plainly.core.formatting import count_noun, number
 from plainly.core.progress import Progress, no_progress
@@ -37,7 +37,7 @@ from plainly.text.languages import detection
 
 Target = Literal["A1", "A2", "B1", "B2", "C1"]
 SEVERITIES: Mapping[Outcome, str] = {"block": "error", "review": "warning", "pass": "suggestion"}
-_SHOWN = 5  # hardest sentences of a file
+_SHOWN = 5  # hardest sentences of a file, and comments in it that ignore no rule
 _CONTEXT = 100  # characters around a finding by which a baseline knows it
 _BASELINE = "plainly.baseline/1"
 
@@ -263,7 +263,7 @@ def check_documents(
             findings = [*_pair_findings(document, pair), *_prose_findings(document, prose)]
             findings = [_waive(document, prose, finding, accepted, lines.get(document.name)) for finding in findings]
             results.append(DocumentCheck(document, prose, tuple(findings), pair, fail_on))
-            problems += prose.problems
+            problems += [*prose.problems, *_unknown_ignores(document, packs)]
             tell(1)
     return DocumentChecks(tuple(results), tuple(problems))
 
@@ -359,10 +359,9 @@ def _waive(
     """Return a finding with the reason for which it does not count, if there is one."""
     if finding.waived:
         return finding
-    unit = document.unit_at(finding.start)
-    for ignore in document.ignores:
-        applies = finding.rule == LEVEL or document.unit_at(ignore.at) == unit
-        if applies and ignore.covers(finding.rule):
+    is_level = finding.rule == LEVEL
+    for ignore in document.ignores if is_level else document.ignores_of(document.unit_at(finding.start)):
+        if ignore.covers(finding.rule):
             return replace(finding, waived=ignore.reason or "ignored by a comment in the file")
     if accepted and accepted[finding.fingerprint]:
         accepted[finding.fingerprint] -= 1  # the same words in the same sentence once more are new
@@ -370,6 +369,19 @@ def _waive(
     if lines is not None and not _is_changed(document, finding, lines):
         return replace(finding, waived="not in the changed lines")
     return finding
+
+
+def _unknown_ignores(document: Document, packs: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each rule that a comment ignores and no pack has; rules for pairs have small letters."""
+    if not document.ignores:
+        return
+    rules = [rule.name for pack in (*PACKS, *packs) for rule in read_styles(pack, all_rules=True).rules]
+    names = {*rules, *(rule.partition(".")[2] for rule in rules)}
+    lines = {name: document.position(ignore.at)[0] for ignore in reversed(document.ignores) for name in ignore.rules}
+    unknown = [name for name in lines if name not in names and name.rpartition(".")[2][:1].isupper()]
+    for name in unknown[-_SHOWN:]:
+        near = did_you_mean(name, names)
+        yield f"{document.name}:{lines[name]}: a comment ignores the rule {name}, which no pack has.{near}"
 
 
 def _is_changed(document: Document, finding: DocumentFinding, lines: Sequence[tuple[int, int]]) -> bool:

@@ -99,6 +99,17 @@ class Document:
         """Return the number of the unit that a place of the file lies in or before."""
         return bisect.bisect_right(self._ends, offset)
 
+    def ignores_of(self, unit: int) -> Sequence[Ignore]:
+        """Return the comments in or before a unit."""
+        return self._ignores.get(unit, ())
+
+    @cached_property
+    def _ignores(self) -> dict[int, list[Ignore]]:
+        units: dict[int, list[Ignore]] = {}
+        for ignore in self.ignores:
+            units.setdefault(self.unit_at(ignore.at), []).append(ignore)
+        return units
+
     @cached_property
     def _ends(self) -> list[int]:
         return [unit.stops[-1] for unit in self.units]
