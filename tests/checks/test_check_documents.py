@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 import xml.etree.ElementTree as ElementTree
+from html import escape
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from lxml import html
 from markdown_it import MarkdownIt
 
 import plainly
-from plainly.checks.document_checks import check_documents
-from plainly.checks.documents import CODE, Document, parse_document, read_document
+from plainly.checks.document_checks import check_documents, format_text
+from plainly.checks.documents import CODE, Document, Kind, parse_document, read_document, read_documents
+from plainly.checks.prose import analyse
 from plainly.cli import main
 from plainly.core.errors import BadInput
+from plainly.reporting.check_page import check_page
 
 HARD = (
     "Notwithstanding the aforementioned considerations, the implementation of the regulatory provisions, which had "
@@ -91,12 +96,14 @@ def test_plain_text_has_paragraphs_and_long_lines() -> None:
 
 WORDS = st.sampled_from(
     ["alpha", "beta.", "Gamma,", "*em*", "**strong words**", "`code`", "[link](http://x.example)", "a\\*b", "&amp;",
-     "é", "_x_", "<b>raw</b>", "*", "[", "]", "!", "<", "&", "_", "**", "~", "ﬁ", "\u200b", "שלום", "1.", "(", "\\"]
+     "é", "_x_", "<b>raw</b>", "*", "[", "]", "!", "<", "&", "_", "**", "~", "ﬁ", "שלום", "1.", "(", "\\", "#", "##",
+     "\x0b", "\x0c", "\x85", "\u2028", "\u3000", "\u00a0", "\t", "-", ">", "===", "<!-- c -->", "|", "```"]
 )  # fmt: skip
 LINES = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
 BLOCKS = st.one_of(
     LINES,
     st.lists(LINES, min_size=2, max_size=3).map("\n".join),
+    st.lists(WORDS, min_size=1, max_size=8).map("\n".join),
     LINES.map("## {} ##".format),
     st.lists(LINES, min_size=1, max_size=3).map(lambda lines: "\n".join(f"- {line}" for line in lines)),
     st.lists(LINES, min_size=1, max_size=2).map(lambda lines: "\n".join(f"> {line}" for line in lines)),
@@ -117,13 +124,17 @@ def standard_text(children: list) -> str:  # type: ignore[type-arg]
 @settings(max_examples=300, deadline=None)
 @given(MARKDOWN)
 @example("\\ \\\nalpha")
+@example("\x0b\n</b>One")
+@example("> \u2028\n> One. Two.")
+@example("# # ##")
+@example("-\t\u3000\n\t\tone\ntwo")
 def test_the_reported_slice_of_markdown_renders_to_the_text_that_was_judged(content: str) -> None:
     document = parse_document(content, "markdown")
     for unit in document.units:
         start, stop = unit.slice(0, len(unit.text))
-        again = parse_document(f"# {' '.join(content[start:stop].split())}" if unit.text else "", "markdown")
-        if unit.kind != "heading" and not any(mark in content[start:stop] for mark in "\r\n>"):
-            assert [other.text for other in again.units] == [unit.text]
+        again = parse_document(f"x {' '.join(content[start:stop].split())}", "markdown")
+        if not any(mark in content[start:stop] for mark in "\r\n>"):
+            assert [other.text for other in again.units] == [f"x {unit.text}"]
         for at, character in enumerate(unit.text):
             written = content[unit.starts[at] : unit.stops[at]]
             assert written == character or character == " " or written[0] in "\\&`<"
@@ -138,7 +149,9 @@ def test_the_reported_slice_of_markdown_renders_to_the_text_that_was_judged(cont
 
 HTML_PARTS = st.sampled_from(
     ["word", "two words.", "<b>bold</b>", "<i>open", "</b>", "&amp;", "&lt", "&#233;", "<br>", "<p>", "</p>", "<li>",
-     "<h2>", "</h2>", "<div>", "<code>x</code>", "<!-- c -->", "  ", "\n", "<", "a < b", "<script>s</script>", "ü"]
+     "<h2>", "</h2>", "<div>", "<code>x</code>", "<!-- c -->", "  ", "\n", "<", "a < b", "<script>s</script>", "ü",
+     "&#", "&#12ab;", "&;", "&shy;", "</", "<!", "<!--", "-->", "<![x y]>", "<![", "<?x", "<a href='x>", "<a 'b>", ">",
+     "<code>", "<nav>", "</nav>", "<p hidden>", "<table>", "</table>", "One. Two."]
 )  # fmt: skip
 
 
@@ -149,6 +162,33 @@ def test_the_reported_slice_of_html_renders_to_the_text_that_was_judged(content:
     for unit in document.units:
         start, stop = unit.slice(0, len(unit.text))
         assert [other.text for other in parse_document(content[start:stop], "html").units] == [unit.text]
+        for at, character in enumerate(unit.text):
+            written = content[unit.starts[at] : unit.stops[at]]
+            assert written == character or character == " " or written[0] in "&<"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("AT&#T is big.<nav>Home</nav><p>R&D and Q&A.", ["AT&#T is big.", "R&D and Q&A."]),
+        ("<title>Name</title><form><p>Fill it in.</form>", ["Fill it in."]),
+        ("<p hidden>secret<p>seen", ["seen"]),
+        ("<![foo bar]><p>Text<!-- not <b>closed</b>", ["Text"]),
+        ("<p>One<p 'x>Two</p><div class='a''>Three</div><a href='", ["One", "Two", "Three"]),
+    ],
+)
+def test_broken_html_is_read_as_browsers_do(content: str, expected: list[str]) -> None:
+    assert [unit.text for unit in parse_document(content, "html").units] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [("html", "We com&shy;mence it."), ("text", "We com\u200bmence it."), ("markdown", "We com\u00admence it.")],
+)
+def test_characters_without_width_do_not_cut_words(kind: Kind, content: str) -> None:
+    (unit,) = parse_document(content, kind).units
+    assert unit.text == "We commence it."
+    assert content[slice(*unit.slice(3, 11))] == content[3:-4]
 
 
 def test_sentences_have_exact_positions() -> None:
@@ -228,7 +268,7 @@ def test_a_hard_text_fails_and_a_plain_one_passes(tmp_path: Path, capsys: pytest
     hard.write_text(HARD * 3)
     plain.write_text(PLAIN)
     assert main(["check", str(plain)]) == 0
-    assert capsys.readouterr().out.startswith(f"{plain}: PASS. Plain enough: The level is ")
+    assert capsys.readouterr().out.startswith(f"{plain}: PASS. ")
     assert main(["check", str(tmp_path), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
     assert result["schema"] == "plainly.check/1"
@@ -303,6 +343,12 @@ def test_a_baseline_and_a_branch_leave_old_text_out(tmp_path: Path) -> None:
     file.write_text(file.read_text() + "\nThis is new. Prior to go.\n")
     checks = check_documents([file], diff="main")
     assert {f.line_number for f in checks.findings if not f.waived} == {7}
+    file.write_text(file.read_text().replace("Moved.", "Edited."))
+    (level,) = (finding for finding in check_documents([file], diff="main").findings if finding.rule == "level")
+    assert level.waived  # the verdict is not about the first line alone
+    (tmp_path / "new.md").write_text(HARD * 3)
+    (level,) = (f for f in check_documents([tmp_path / "new.md"], diff="main").findings if f.rule == "level")
+    assert not level.waived
     assert main(["check", str(file), "--diff", "no-such-branch"]) == 2
 
 
@@ -379,3 +425,180 @@ def test_a_file_and_a_text_get_one_verdict(preset: str, tmp_path: Path) -> None:
         assert levels == ([] if document.prose.verdict.outcome == "pass" else [document.prose.verdict.outcome])
         assert result.prose.verdict == document.prose.verdict
     assert plainly.check(HARD, preset=preset).outcome == "block"
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("html", "<div>"),
+        ("html", "<p>word"),
+        ("markdown", "<!-- plainly: ignore "),
+        ("markdown", "[a]("),
+        ("html", "<a "),
+    ],
+)
+def test_reading_takes_time_in_proportion_to_the_size(kind: Kind, part: str) -> None:
+    def seconds(count: int) -> float:
+        used = []
+        for _ in range(3):
+            start = time.process_time()
+            parse_document(part * count, kind)
+            used.append(time.process_time() - start)
+        return min(used)
+
+    seconds(1)
+    assert seconds(16_000) < 12 * seconds(4_000) + 0.05
+
+
+def test_headings_end_at_the_end_of_any_heading() -> None:
+    document = parse_document("<h2>One</h3><p>Two<ul><li>Three<div>Four</div></ul><h2>Five<h3>Six</h3>Seven", "html")
+    assert [unit.kind for unit in document.units] == [
+        "heading",
+        "paragraph",
+        "item",
+        "item",
+        "heading",
+        "heading",
+        "paragraph",
+    ]
+
+
+def test_the_verdict_says_how_sure_it_is_on_both_sides_of_the_limit() -> None:
+    messages = {}
+    for target in ("A1", "A2", "B1", "B2", "C1"):
+        prose = analyse(parse_document(PLAIN * 3), language="en", target=target)
+        assert prose.verdict.outcome == ("pass" if prose.level.value <= prose.verdict.limit else "review")
+        is_certain = prose.level.high <= prose.verdict.limit or prose.level.low > prose.verdict.limit
+        assert ("probably" in prose.verdict.message.lower()) is not is_certain
+        messages[target] = prose.verdict.message
+    assert len(set(messages.values())) == 5
+    assert "probably" not in messages["C1"].lower()
+
+
+def test_the_hardest_sentences_are_in_the_order_of_their_levels() -> None:
+    prose = analyse(
+        parse_document(f"{PLAIN}{HARD}We commence the work prior to noon. It was seen by him."), language="en"
+    )
+    levels = [part.level.value for part in prose.hardest]
+    assert levels == sorted(levels, reverse=True)
+    assert prose.is_notable(prose.hardest[0])
+    assert not prose.is_notable(prose.hardest[-1])
+
+
+def test_a_terminal_gets_no_control_characters_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text(f"The \x1b]0;title\x07 \x9b2J \u202e{HARD}We go prior to\x1b[2J it.\n")
+    checks = check_documents([file], learned=False, language="en")
+    assert not set("\x07\x9b\u202e\x1b") & set(format_text(checks, suggestions=True))
+    assert "\x1b[2J" not in format_text(checks, is_terminal=True, suggestions=True)
+
+
+def test_a_file_is_checked_once_however_often_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "node_modules").mkdir()
+    for name in ("a.txt", "node_modules/b.md"):
+        (tmp_path / name).write_text(PLAIN)
+    names = [tmp_path, tmp_path / "a.txt", f"{tmp_path}/./*.txt"]
+    assert [document.name for document in read_documents(names)] == [f"{tmp_path}/./a.txt"]
+
+
+def test_a_baseline_leaves_out_sentences_and_no_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, baseline = tmp_path / "a.md", tmp_path / "known.json"
+    old = "Eat prior to that. Stay.\n\nEat prior to that.\n"
+    file.write_text(old)
+    assert main(["check", "a.md", "--quick", "--language", "en", "--write-baseline", str(baseline)]) == 0
+
+    def new_lines(content: str) -> list[int]:
+        file.write_text(content)
+        checks = check_documents(["./a.md"], baseline=baseline, learned=False, language="en")
+        return [finding.line_number for finding in checks.findings if not finding.waived]
+
+    assert new_lines(old) == []
+    assert new_lines(f"A first line.\n\n{old}") == []
+    assert new_lines(f"{old}\nSleep prior to it.\n") == [5]
+    assert new_lines(f"{old}\nEat prior to that.\n") == [5]
+    assert len(check_documents([file], baseline=baseline, learned=False, language="en").findings) == 3
+
+
+def test_the_page_marks_only_findings_that_count(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text(
+        "<!-- plainly: ignore Wordiness: quoted -->\n\nGo prior to it.\n\nStay prior to that. Eat prior to noon.\n"
+    )
+    page = check_page(check_documents([file], learned=False, language="en"))
+    (message,) = {f.message for f in check_documents([file]).findings if f.rule == "en-plain.Wordiness"}
+    assert page.count(f" · {escape(message)}") == 2
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<!-- plainly: ignore A: b -->\n\nthe the\n\n", "the ", "commence prior to. ", "a\n", "# commence prior to\n"],
+)
+def test_many_findings_take_time_in_proportion_to_their_number(part: str, tmp_path: Path) -> None:
+    def seconds(count: int) -> float:
+        file = tmp_path / "a.md"
+        file.write_text(part * count)
+        start = time.process_time()
+        checks = check_documents([file], learned=False, language="en")
+        assert checks.findings
+        format_text(checks)
+        check_page(checks)
+        return time.process_time() - start
+
+    seconds(1_000)
+    assert seconds(16_000) < 10 * min(seconds(4_000), seconds(4_000)) + 0.2
+
+
+def test_word_documents_under_revision_and_with_content_controls_are_read_whole(tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx")
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls
+
+    def add(element: object, markup: str) -> None:
+        element.append(parse_xml(markup.replace(">", f" {nsdecls('w')}>", 1)))  # type: ignore[attr-defined]
+
+    file = docx.Document()
+    revised = file.add_paragraph("Before ")._p
+    add(revised, "<w:ins><w:r><w:t>new</w:t></w:r></w:ins>")
+    add(revised, "<w:del><w:r><w:delText>old</w:delText></w:r></w:del>")
+    add(revised, "<w:sdt><w:sdtContent><w:r><w:t> control</w:t></w:r></w:sdtContent></w:sdt>")
+    add(revised, "<w:r><w:tab/><w:t>a</w:t><w:noBreakHyphen/><w:t>b</w:t></w:r>")
+    numbered = file.add_paragraph("An item")._p
+    add(numbered.get_or_add_pPr(), "<w:numPr><w:numId/></w:numPr>")
+    file.add_table(1, 1).cell(0, 0).text = "cell"
+    own = file.styles.add_style("Kopf", 1)
+    own.base_style = file.styles["Heading 2"]
+    file.add_paragraph("A heading", style="Kopf")
+    add(file.element.body, "<w:sdt><w:sdtContent><w:p><w:r><w:t>A block</w:t></w:r></w:p></w:sdtContent></w:sdt>")
+    file.save(tmp_path / "letter.docx")
+    document = read_document(str(tmp_path / "letter.docx"))
+    assert texts(document) == [
+        ("paragraph", "Before new control a-b"),
+        ("item", "An item"),
+        ("heading", "A heading"),
+        ("paragraph", "A block"),
+    ]
+    assert [document.position(unit.starts[0]) for unit in document.units] == [(1, 1), (2, 1), (3, 1), (4, 1)]
+
+
+def test_the_page_lists_paragraphs_and_puts_items_in_lists(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text(f"{PLAIN}\n{HARD}\n- {PLAIN}- {PLAIN}\n{PLAIN}\n- last\n")
+    checks = check_documents([file])
+    tree = html.fromstring(check_page(checks))
+    assert [len(items) for items in tree.xpath("//div[@class='text']/ul")] == [2, 1]
+    assert not tree.xpath("//div[@class='text']/li")
+    lists = tree.xpath("//ol[@class='hard']")
+    (check,) = checks.documents
+    assert len(lists[1]) == len(check.hardest_paragraphs) == 3
+    (target,) = tree.xpath(f"//*[@id='{lists[1][0].find('a').get('href')[1:]}']")
+    assert target.text_content() == HARD.strip()
+
+
+def test_a_comment_that_ignores_no_rule_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    names = "Passive, en-easy.Words, de-plain.Compounds, level, facts.value"
+    file.write_text(f"<!-- plainly: ignore {names}, Pasive: a reason -->\n\nIt was seen.\n")
+    (problem,) = check_documents([file], learned=False, language="en").problems
+    assert f"{file}:1: " in problem
+    assert "Pasive" in problem

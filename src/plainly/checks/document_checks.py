@@ -4,11 +4,15 @@ A finding of a rule has a position in the file. Comments in the file, a baseline
 findings out of the decision; they stay in the result with the reason.
 """
 
+import bisect
 import hashlib
 import json
 import math
+import os
+import re
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +25,8 @@ from plainly.checks.documents import Document, Kind, read_document, read_documen
 from plainly.checks.findings import Finding, strictest
 from plainly.checks.prose import TARGETS, Prose, ProsePart, analyse
 from plainly.checks.rules import LEVEL, FailOn
-from plainly.core.errors import BadInput, check_choice
+from plainly.checks.styles import PACKS, StyleMatch, read_styles
+from plainly.core.errors import BadInput, check_choice, did_you_mean
 from plainly.core.files import read_whole
 from plainly.core.formatting import count_noun, number
 from plainly.core.progress import Progress, no_progress
@@ -32,19 +37,24 @@ from plainly.text.languages import detection
 
 Target = Literal["A1", "A2", "B1", "B2", "C1"]
 SEVERITIES: Mapping[Outcome, str] = {"block": "error", "review": "warning", "pass": "suggestion"}
-_SHOWN = 5  # hardest sentences of a file
+_SHOWN = 5  # hardest sentences of a file, and comments in it that ignore no rule
+_CONTEXT = 100  # characters around a finding by which a baseline knows it
 _BASELINE = "plainly.baseline/1"
 
 
 @dataclass(frozen=True)
 class DocumentFinding(Finding):
-    """A finding with its place in the file: line and column of its beginning and end, from 1."""
+    """A finding with its place in the file: line and column of its beginning and end, from 1.
+
+    ``context`` is the sentence that it stands in, or a part of it.
+    """
 
     line_number: int = 1
     column: int = 1
     end_line: int = 1
     end_column: int = 1
     suggestions: tuple[str, ...] = ()
+    context: str = ""
 
     @property
     def severity(self) -> str:
@@ -52,8 +62,9 @@ class DocumentFinding(Finding):
 
     @property
     def fingerprint(self) -> str:
-        """What stays the same if the text around a finding changes."""
-        text = "\0".join((self.item, self.rule, " ".join(self.words.split())))
+        """What stays the same if the text around the sentences of a finding changes."""
+        file = os.path.relpath(self.item).replace("\\", "/")
+        text = "\0".join((file, self.rule, " ".join(self.words.split()), self.context))
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -67,7 +78,7 @@ class DocumentCheck:
     pair: CheckResult | None = None
     fail_on: FailOn = "block"
 
-    @property
+    @cached_property
     def outcome(self) -> Outcome:
         return strictest(finding.outcome for finding in self.findings if not finding.waived)
 
@@ -86,6 +97,18 @@ class DocumentCheck:
         return f"{verdict.message} {count_noun(count, 'finding')} {what}."
 
     @property
+    def open_matches(self) -> list[StyleMatch]:
+        """What rules of packs found, less what a comment, a baseline or a comparison with a branch takes out."""
+        own = self.findings[len(self.findings) - len(self.prose.findings) :]
+        return [match for match, finding in zip(self.prose.findings, own, strict=True) if not finding.waived]
+
+    @property
+    def hardest_paragraphs(self) -> list[ProsePart]:
+        """The three hardest of more than three paragraphs, of those with a level and more than ten words."""
+        levelled = [part for part in self.prose.paragraphs if math.isfinite(part.level.value) and part.words > 10]
+        return sorted(levelled, key=lambda part: -part.level.value)[:3] if len(self.prose.paragraphs) > 3 else []
+
+    @property
     def name(self) -> str:
         return self.document.name
 
@@ -101,7 +124,7 @@ class DocumentCheck:
     def quote(self, part: ProsePart) -> str:
         """Return a part as the file writes it, in one line."""
         start, stop, *_ = self.place(part)
-        return " ".join(self.document.content[start:stop].split())
+        return _printable(" ".join(self.document.content[start:stop].split()))
 
     def json(self) -> Record:
         prose = self.prose
@@ -140,7 +163,7 @@ class DocumentCheck:
 
 
 def _finding_json(finding: DocumentFinding) -> Record:
-    left_out = ("item", "system", "place", "source_words", "source_start", "source_stop", "reason")
+    left_out = ("item", "system", "place", "context", "source_words", "source_start", "source_stop", "reason")
     values = {name: value for name, value in finding.json().items() if name not in left_out}
     return {"line": values.pop("line_number"), **values, "severity": finding.severity}
 
@@ -225,7 +248,7 @@ def check_documents(
     documents = list(read_documents(paths, kind=kind))
     if source is not None and len(documents) != 1:
         raise BadInput(f"A source belongs to one document, and there are {len(documents)}.")
-    accepted = read_baseline(baseline) if baseline is not None else frozenset()
+    accepted = read_baseline(baseline) if baseline is not None else Counter[str]()
     lines = {document.name: changed_lines(document.name, diff) for document in documents} if diff is not None else {}
     documents = [document for document in documents if lines.get(document.name) != []]
     results: list[DocumentCheck] = []
@@ -240,7 +263,7 @@ def check_documents(
             findings = [*_pair_findings(document, pair), *_prose_findings(document, prose)]
             findings = [_waive(document, prose, finding, accepted, lines.get(document.name)) for finding in findings]
             results.append(DocumentCheck(document, prose, tuple(findings), pair, fail_on))
-            problems += prose.problems
+            problems += [*prose.problems, *_unknown_ignores(document, packs)]
             tell(1)
     return DocumentChecks(tuple(results), tuple(problems))
 
@@ -308,39 +331,74 @@ def _prose_findings(document: Document, prose: Prose) -> list[DocumentFinding]:
         start, stop = document.units[entry.unit].slice(entry.start, entry.stop)
         outcome = next(outcome for outcome, level in SEVERITIES.items() if level == entry.rule.level)
         finding = _finding(document, entry.rule.name, entry.message, outcome, start, stop)
-        findings.append(replace(finding, suggestions=entry.suggestions))
+        findings.append(
+            replace(
+                finding, suggestions=entry.suggestions, context=_context(prose, entry.unit, entry.start, entry.stop)
+            )
+        )
     return findings
+
+
+def _context(prose: Prose, unit: int, start: int, stop: int) -> str:
+    """Return some characters of a unit with the rest of their sentences, up to 100 characters on each side."""
+    passage = prose.passages[unit]
+    first = bisect.bisect_right(passage.sentences, (start, math.inf)) - 1
+    last = bisect.bisect_left(passage.sentences, (stop, 0)) - 1
+    low = passage.sentences[first][0] if first >= 0 else 0
+    high = passage.sentences[last][1] if last >= 0 else stop
+    return passage.unit.text[max(low, start - _CONTEXT) : min(max(high, stop), stop + _CONTEXT)]
 
 
 def _waive(
     document: Document,
     prose: Prose,
     finding: DocumentFinding,
-    accepted: frozenset[str],
+    accepted: Counter[str],
     lines: Sequence[tuple[int, int]] | None,
 ) -> DocumentFinding:
     """Return a finding with the reason for which it does not count, if there is one."""
     if finding.waived:
         return finding
-    unit = document.unit_at(finding.start)
-    for ignore in document.ignores:
-        applies = finding.rule == LEVEL or document.unit_at(ignore.at) == unit
-        if applies and ignore.covers(finding.rule):
+    is_level = finding.rule == LEVEL
+    for ignore in document.ignores if is_level else document.ignores_of(document.unit_at(finding.start)):
+        if ignore.covers(finding.rule):
             return replace(finding, waived=ignore.reason or "ignored by a comment in the file")
-    if finding.fingerprint in accepted:
+    if accepted and accepted[finding.fingerprint]:
+        accepted[finding.fingerprint] -= 1  # the same words in the same sentence once more are new
         return replace(finding, waived="in the baseline")
-    if lines is not None and not any(low <= finding.end_line and finding.line_number <= high for low, high in lines):
+    if lines is not None and not _is_changed(document, finding, lines):
         return replace(finding, waived="not in the changed lines")
     return finding
 
 
-def read_baseline(path: PathLike) -> frozenset[str]:
-    """Read the fingerprints of the findings that are known."""
+def _unknown_ignores(document: Document, packs: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each rule that a comment ignores and no pack has; rules for pairs have small letters."""
+    if not document.ignores:
+        return
+    rules = [rule.name for pack in (*PACKS, *packs) for rule in read_styles(pack, all_rules=True).rules]
+    names = {*rules, *(rule.partition(".")[2] for rule in rules)}
+    lines = {name: document.position(ignore.at)[0] for ignore in reversed(document.ignores) for name in ignore.rules}
+    unknown = [name for name in lines if name not in names and name.rpartition(".")[2][:1].isupper()]
+    for name in unknown[-_SHOWN:]:
+        near = did_you_mean(name, names)
+        yield f"{document.name}:{lines[name]}: a comment ignores the rule {name}, which no pack has.{near}"
+
+
+def _is_changed(document: Document, finding: DocumentFinding, lines: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a finding touches changed lines; the verdict is about all lines."""
+    if finding.rule == LEVEL:
+        last, _ = document.position(len(document.content.rstrip()))
+        return any(low == 1 and high >= last for low, high in lines)
+    return any(low <= finding.end_line and finding.line_number <= high for low, high in lines)
+
+
+def read_baseline(path: PathLike) -> Counter[str]:
+    """Read the fingerprints of the findings that are known, and how many findings have each."""
     try:
         content = msgspec.json.decode(read_whole(Path(path)))
         if content["schema"] != _BASELINE:
             raise KeyError
-        return frozenset(map(str, content["findings"]))
+        return Counter(map(str, content["findings"]))
     except FileNotFoundError:
         raise BadInput(f"There is no baseline {path}. Write one: plainly check … --write-baseline {path}") from None
     except (msgspec.DecodeError, KeyError, TypeError):
@@ -349,7 +407,7 @@ def read_baseline(path: PathLike) -> frozenset[str]:
 
 def format_baseline(checks: DocumentChecks) -> str:
     """Return a baseline with every finding that counts."""
-    prints = sorted({finding.fingerprint for finding in checks.findings if finding.waived in ("", "in the baseline")})
+    prints = sorted(finding.fingerprint for finding in checks.findings if finding.waived in ("", "in the baseline"))
     return json.dumps({"schema": _BASELINE, "findings": prints}, indent=0) + "\n"
 
 
@@ -389,6 +447,14 @@ def changed_lines(path: str, branch: str) -> list[tuple[int, int]]:
     return spans
 
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def _printable(text: str) -> str:
+    """Return words of a file without characters that a terminal would obey."""
+    return _CONTROL.sub("\ufffd", text)
+
+
 _ANSI = {"error": "31", "warning": "33", "suggestion": "36"}
 
 
@@ -407,29 +473,27 @@ def format_text(checks: DocumentChecks, *, is_terminal: bool = False, suggestion
         formula = f"{prose.formula} {prose.readability}" if math.isfinite(prose.readability.value) else ""
         totals = [count_noun(each.word_count, "word"), count_noun(len(prose.sentences), "sentence"), formula]
         lines += [f"  {', '.join(filter(None, totals))}"]
-        hard = [part for part in prose.hardest if part.reasons][:_SHOWN]
+        hard = [part for part in prose.hardest if prose.is_notable(part)][:_SHOWN]
         if hard:
             lines += ["", "  Hardest sentences"]
         for part in hard:
             _, _, line, column = each.place(part)
             level = f"level {number(part.level.value)}: " if math.isfinite(part.level.value) else ""
-            lines += [f"  {line}:{column}  {level}{'; '.join(part.reasons)}", f"      {_shorten(each.quote(part))}"]
-        paragraphs = sorted(
-            (part for part in prose.paragraphs if math.isfinite(part.level.value) and part.words > 10),
-            key=lambda part: -part.level.value,
-        )[:3]
-        if len(prose.paragraphs) > 3 and paragraphs:
+            reasons = "; ".join(part.reasons) or "no single reason"
+            lines += [f"  {line}:{column}  {level}{reasons}", f"      {_shorten(each.quote(part))}"]
+        paragraphs = each.hardest_paragraphs
+        if paragraphs:
             lines += ["", "  Hardest paragraphs"]
-            for part in paragraphs:
-                _, _, line, column = each.place(part)
-                lines += [f"  {line}:{column}  level {part.level}, {prose.formula} {part.readability}"]
+        for part in paragraphs:
+            _, _, line, column = each.place(part)
+            lines += [f"  {line}:{column}  level {part.level}, {prose.formula} {part.readability}"]
         if open_findings:
             lines += ["", f"  {_summary(open_findings)}"]
         for finding in open_findings:
             if finding.rule == LEVEL or (finding.outcome == "pass" and not suggestions):
                 continue
             head = f"  {finding.line_number}:{finding.column}  {style(finding.severity, _ANSI[finding.severity])}  "
-            lines += [f"{head}{finding.message} [{finding.rule}]"]
+            lines += [f"{head}{_printable(finding.message)} [{finding.rule}]"]
             lines += _underline(each.document, finding) if is_terminal else []
         waived = len(each.findings) - len(open_findings)
         if waived:
@@ -454,5 +518,5 @@ def _underline(document: Document, finding: DocumentFinding) -> list[str]:
     line = document.content[start : end if end >= 0 else len(document.content)]
     first, last = finding.column - 1, min(finding.stop - start, len(line))
     low = max(0, first - 60)
-    parts = line[low:first], line[first:last], line[last : max(last, low + 140)]
+    parts = [_printable(part) for part in (line[low:first], line[first:last], line[last : max(last, low + 140)])]
     return [f"      {parts[0]}\x1b[4m{parts[1]}\x1b[0m{parts[2]}".rstrip()] if last > first else []

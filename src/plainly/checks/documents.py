@@ -11,17 +11,19 @@ import re
 import sys
 import zipfile
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from html import unescape
 from html.parser import HTMLParser
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
 from plainly.core.errors import BadInput, check_choice, require_package
-from plainly.io.files import STDIN, PathLike, decode, expand, label, read_bytes
+from plainly.io.files import PathLike, decode, expand, label, read_bytes
 
 Kind = Literal["text", "markdown", "html", "docx"]
 UnitKind = Literal["paragraph", "heading", "item"]
@@ -33,8 +35,10 @@ CODE = "Code"  # what stands for a span of code; a single letter before a full s
 LARGEST = 10_000_000  # bytes of a file: a book of 1,500 pages
 _DEEPEST, _DEEPEST_INLINE = 1000, 20  # nested lists and quotations; nested marks within a paragraph
 _LONG_LINE = 120  # characters: a longer line of a plain text was not wrapped, so that it is a paragraph
+# Soft hyphens, marks of direction and spaces without width would cut words in two. Joiners belong to their word.
+_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _NEW_LINE = re.compile(r"\r\n?|\n")
-_IGNORE = re.compile(r"<!--\s*plainly:\s*ignore\s+(?P<rules>[^:>]+?)\s*(?::\s*(?P<reason>.*?)\s*)?-->", re.DOTALL)
+_IGNORE = re.compile(r"plainly:\s*ignore\s+(?P<rules>[^:>]+)(?P<reason>:.*)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -95,13 +99,24 @@ class Document:
         """Return the number of the unit that a place of the file lies in or before."""
         return bisect.bisect_right(self._ends, offset)
 
+    def ignores_of(self, unit: int) -> Sequence[Ignore]:
+        """Return the comments in or before a unit."""
+        return self._ignores.get(unit, ())
+
+    @cached_property
+    def _ignores(self) -> dict[int, list[Ignore]]:
+        units: dict[int, list[Ignore]] = {}
+        for ignore in self.ignores:
+            units.setdefault(self.unit_at(ignore.at), []).append(ignore)
+        return units
+
     @cached_property
     def _ends(self) -> list[int]:
         return [unit.stops[-1] for unit in self.units]
 
 
 class _Builder:
-    """Collects the characters of a unit; white space is collapsed to single spaces."""
+    """Collects the characters of a unit; white space is collapsed to single spaces, and what has no width left out."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -115,15 +130,22 @@ class _Builder:
             if at % 2:
                 self.add_space(start, start + len(part))
             elif part:
-                self.parts.append(part)
-                self.starts.extend(range(start, start + len(part)))
-                self.stops.extend(range(start + 1, start + len(part) + 1))
-                self._ends_in_space = False
+                self._add_word(part, start)
             start += len(part)
+
+    def _add_word(self, text: str, start: int) -> None:
+        at = 0
+        for piece in _INVISIBLE.split(text) if not text.isascii() else [text]:
+            if piece:
+                self.parts.append(piece)
+                self.starts.extend(range(start + at, start + at + len(piece)))
+                self.stops.extend(range(start + at + 1, start + at + len(piece) + 1))
+                self._ends_in_space = False
+            at += len(piece) + 1
 
     def add_as(self, text: str, start: int, stop: int) -> None:
         """Add text that the file writes in another way: an escaped character, a span of code."""
-        for part in re.split(r"(\s+)", text):
+        for part in re.split(r"(\s+)", _INVISIBLE.sub("", text)):
             if part.isspace():
                 self.add_space(start, stop)
             elif part:
@@ -159,20 +181,23 @@ def read_documents(paths: Iterable[PathLike], *, kind: Kind | None = None) -> It
     names = expand([os.fspath(path) for path in paths])
     if not names:
         raise BadInput("Name a file, a folder or a pattern, or - for standard input.")
-    for name in names:
-        if name != STDIN and os.path.isdir(name):
-            files = [
-                file
-                for file in sorted(Path(name).rglob("*"))
-                if file.suffix.lower() in KINDS
-                and file.is_file()
-                and not any(part.startswith(".") for part in file.relative_to(name).parts)
-            ]
-            if not files:
-                raise BadInput(f"The folder {name} has no file that can be read ({', '.join(KINDS)}).")
-            yield from (read_document(str(file), kind=kind) for file in files)
-        else:
-            yield read_document(name, kind=kind)
+    files = [name for path in names for name in (_files_of(path) if os.path.isdir(path) else [path])]
+    yield from (read_document(name, kind=kind) for name in {os.path.normpath(name): name for name in files}.values())
+
+
+def _files_of(folder: str) -> list[str]:
+    """Return the files in a folder that can be read; hidden ones, and packages of Node.js, belong to others."""
+    files = [
+        str(file)
+        for file in sorted(Path(folder).rglob("*"))
+        if file.suffix.lower() in KINDS
+        and file.is_file()
+        and file.stat().st_size
+        and not any(part.startswith(".") or part == "node_modules" for part in file.relative_to(folder).parts)
+    ]
+    if not files:
+        raise BadInput(f"The folder {folder} has no file that can be read ({', '.join(KINDS)}).")
+    return files
 
 
 def read_document(path: str, *, kind: Kind | None = None) -> Document:
@@ -199,12 +224,18 @@ def parse_document(content: str, kind: Kind = "text", *, name: str = "") -> Docu
             units, comments = _READERS[kind](content)
     except RecursionError:
         raise BadInput(f"{name or 'The text'} has lists or quotations that are nested too deeply to be read.") from None
-    ignores = tuple(
-        Ignore(tuple(re.split(r"[,\s]+", match["rules"])), match["reason"] or "", start)
-        for start, comment in comments
-        for match in _IGNORE.finditer(comment)
-    )
+    ignores = tuple(ignore for start, markup in comments for ignore in _ignores(markup, start))
     return Document(name, content, kind, tuple(units), ignores)
+
+
+def _ignores(markup: str, start: int) -> Iterator[Ignore]:
+    """Yield the comments in some markup that ignore rules."""
+    at = markup.find("<!--")
+    while at >= 0 and (end := markup.find("-->", at)) >= 0:
+        match = _IGNORE.fullmatch(markup[at + 4 : end].strip())
+        if match:
+            yield Ignore(tuple(re.split(r"[,\s]+", match["rules"].strip())), (match["reason"] or "")[1:].strip(), start)
+        at = markup.find("<!--", end)
 
 
 class _deep_recursion:
@@ -238,8 +269,7 @@ def _read_plain(content: str) -> tuple[list[DocumentUnit], _Comments]:
 
 
 def _read_markdown(content: str) -> tuple[list[DocumentUnit], _Comments]:
-    """Read Markdown: an inline token knows its lines, and the rules of ``_markdown`` know its characters."""
-    lines = _NEW_LINE.split(content)
+    """Read Markdown: the rules of ``_markdown`` note where the lines and the characters of a text stand."""
     offsets = [0, *(match.end() for match in _NEW_LINE.finditer(content))]
     units: list[DocumentUnit | None] = []
     comments: _Comments = []
@@ -255,7 +285,7 @@ def _read_markdown(content: str) -> tuple[list[DocumentUnit], _Comments]:
         elif token.type == "html_block":
             comments.append((offsets[token.map[0]], token.content))
         elif token.type == "inline" and not tables:
-            place = _line_places(token.content, lines, offsets, token.map[0])
+            place = _line_places(token, offsets)
             unit = _inline_unit(token.children, place, kinds[-1] if kinds else "paragraph")
             units.append(unit)
             comments += [
@@ -264,20 +294,12 @@ def _read_markdown(content: str) -> tuple[list[DocumentUnit], _Comments]:
     return [unit for unit in units if unit], comments
 
 
-def _line_places(content: str, lines: Sequence[str], offsets: Sequence[int], first: int) -> Callable[[int], int]:
-    """Return a function from places in an inline token to places in the file.
-
-    Each line of the token is the end of a line of the file, after what marks quotations, lists and headings; white
-    space at both ends aside, and aside from the number signs that may follow a heading.
-    """
-    starts, shifts = [], []
-    at = 0
-    for number, line in enumerate(content.split("\n"), first):
-        whole, body = lines[number].replace("\0", "\ufffd"), line.strip()
-        column = len(whole.rstrip()) - len(body) if whole.rstrip().endswith(body) else whole.rfind(body)
-        starts.append(at)
-        shifts.append(offsets[number] + column - at - (len(line) - len(line.lstrip())))
-        at += len(line) + 1
+def _line_places(token: Any, offsets: Sequence[int]) -> Callable[[int], int]:
+    """Return a function from places in an inline token to places in the file."""
+    starts: list[int] = [start for start, _ in token.meta["lines"]]
+    shifts: list[int] = [
+        offsets[number] + column - start for number, (start, column) in enumerate(token.meta["lines"], token.map[0])
+    ]
 
     def place(position: int) -> int:
         return position + shifts[bisect.bisect_right(starts, position) - 1]
@@ -321,7 +343,7 @@ def _markdown() -> Any:
     ``meta``, a rule of its own makes tokens of ordinary text, and nothing is joined.
     """
     with require_package("Reading Markdown", package="markdown-it-py", extra="check"):
-        from markdown_it import MarkdownIt, rules_inline
+        from markdown_it import MarkdownIt, rules_block, rules_inline
 
     parser = MarkdownIt("commonmark").enable("table")
     parser.disable(["fragments_join", "text_join"])
@@ -338,11 +360,14 @@ def _markdown() -> Any:
             parser.inline.ruler.at(name, _noting(own.get(name) or getattr(rules_inline, name)))
     parser.inline.ruler.at("text", _noting(_take_text))
     parser.inline.ruler.push("rest", _noting(_take_character))
+    for name, ends in (("heading", ["paragraph", "reference", "blockquote"]), ("lheading", []), ("paragraph", [])):
+        parser.block.ruler.at(name, _noting_lines(getattr(rules_block, name)), {"alt": ends})
     parser.block.ruler.before("table", "front_matter", _skip_front_matter)
     return parser
 
 
 _Rule = Callable[[Any, bool], bool]
+_BlockRule = Callable[[Any, int, int, bool], bool]
 _ORDINARY = re.compile(r"[^\n\\`*_~\[\]!<&]+")
 
 
@@ -391,6 +416,33 @@ def _noting(rule: _Rule) -> _Rule:
     return run
 
 
+def _noting_lines(rule: _BlockRule) -> _BlockRule:
+    """Return a rule for blocks that notes in the meta data of its text where each line begins.
+
+    That is the place in the text, and the column in the file's line. White space at both ends, and what marks lists,
+    quotations and headings, are not in the text.
+    """
+
+    def run(state: Any, start: int, end: int, silent: bool) -> bool:
+        before = len(state.tokens)
+        if not rule(state, start, end, silent):
+            return False
+        for opening, token in pairwise(state.tokens[before:]):
+            if token.type == "inline":
+                text = state.getLines(*token.map, state.blkIndent, False)
+                marks = text.index("#") + len(opening.markup) if rule.__name__ == "heading" else 0
+                at = -text.index(token.content, marks)
+                lines = token.meta["lines"] = []
+                for number, line in enumerate(text.split("\n"), token.map[0]):
+                    indent = len(line) - len(line.lstrip(" \t"))
+                    begin = state.src.rfind("\n", 0, state.bMarks[number]) + 1
+                    lines.append((at, state.bMarks[number] + state.tShift[number] - begin - indent))
+                    at += len(line) + 1
+        return True
+
+    return run
+
+
 def _skip_front_matter(state: Any, start: int, end: int, silent: bool) -> bool:
     """Skip a block between lines of three hyphens or plus signs at the beginning of a file."""
     if start != 0 or state.src[:3] not in ("---", "+++") or state.level:
@@ -408,6 +460,7 @@ def _skip_front_matter(state: Any, start: int, end: int, silent: bool) -> bool:
 _SKIPPED = frozenset(
     [
         "head",
+        "title",
         "script",
         "style",
         "nav",
@@ -421,7 +474,6 @@ _SKIPPED = frozenset(
         "textarea",
         "select",
         "button",
-        "form",
         "iframe",
         "object",
         "audio",
@@ -474,6 +526,7 @@ _CODE = frozenset(("code", "kbd", "samp"))
 _VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
 )
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6", "heading"))
 _ROLES = frozenset(("navigation", "banner", "contentinfo", "search", "menu"))
 
 
@@ -489,11 +542,41 @@ class _HtmlReader(HTMLParser):
         self.units: list[DocumentUnit | None] = []
         self.comments: _Comments = []
         self.builder = _Builder()
-        self.open: list[str] = []  # block elements
+        self.open: list[tuple[str, UnitKind]] = []  # block elements, and what text in them is
+        self.counts: Counter[str] = Counter()  # of open elements
         self.skipped: list[str] = []  # the elements of one kind that are not prose
         self.code: list[tuple[str, int]] = []
         self.lines = [0, *(match.end() for match in re.finditer("\n", content))]
         self.last: dict[tuple[str, int], int] = {}
+        self.in_tag = False
+
+    # What is not closed ends with the file, as in browsers; the parser would take it for text, or raise an error.
+
+    def parse_starttag(self, i: int) -> int:
+        if not self._is_closed(">", i):
+            return len(self.rawdata)
+        self.in_tag = True
+        end = super().parse_starttag(i)
+        if end < 0:  # a quotation mark too many
+            end = self.rawdata.find(">", i) + 1
+            self.handle_starttag(re.split(r"[\s/>]", self.rawdata[i + 1 : end])[0].lower(), [])
+        self.in_tag = False
+        return end
+
+    def parse_endtag(self, i: int) -> int:
+        return super().parse_endtag(i) if self._is_closed(">", i) else len(self.rawdata)
+
+    def parse_comment(self, i: int, report: bool = True) -> int:
+        return super().parse_comment(i, report) if self._is_closed("-->", i + 3) else len(self.rawdata)
+
+    def parse_html_declaration(self, i: int) -> int:
+        return self._skip_to(">", i)
+
+    def parse_pi(self, i: int) -> int:
+        return self._skip_to(">", i)
+
+    def _skip_to(self, mark: str, start: int) -> int:
+        return self.rawdata.find(mark, start) + 1 if self._is_closed(mark, start) else len(self.rawdata)
 
     def _is_closed(self, mark: str, start: int) -> bool:
         """Return whether a mark follows in what is left of the file; the parser itself would try every attribute."""
@@ -502,27 +585,40 @@ class _HtmlReader(HTMLParser):
             self.last[key] = self.rawdata.rfind(mark)
         return self.last[key] > start
 
-    def parse_starttag(self, i: int) -> int:
-        return super().parse_starttag(i) if self._is_closed(">", i) else -1
-
-    def parse_comment(self, i: int, report: bool = True) -> int:
-        return super().parse_comment(i, report) if self._is_closed("-->", i + 3) else -1
-
     @property
     def at(self) -> int:
         line, column = self.getpos()
         return self.lines[line - 1] + column
 
     def end_unit(self) -> None:
-        last = next((name for name in reversed(self.open) if name == "li" or re.fullmatch("h[1-6]", name)), "")
-        kind: UnitKind = "item" if last == "li" else "heading" if last else "paragraph"
-        self.units.append(self.builder.finish(kind))
+        self.units.append(self.builder.finish(self.open[-1][1] if self.open else "paragraph"))
+
+    def open_block(self, tag: str) -> None:
+        """Begin a block; a paragraph has no other blocks in it, and a heading ends another one."""
+        self.end_unit()
+        if tag in _HEADINGS and self.open and self.open[-1][0] == "heading":
+            self.close_block("heading")
+        if tag != "p" and tag not in _VOID:
+            name = "heading" if tag in _HEADINGS else tag
+            kind = self.open[-1][1] if self.open else "paragraph"
+            self.open.append((name, "heading" if name == "heading" else "item" if name == "li" else kind))
+            self.counts[name] += 1
+
+    def close_block(self, tag: str) -> None:
+        self.end_unit()
+        name = "heading" if tag in _HEADINGS else tag
+        while self.counts[name]:
+            last, _ = self.open.pop()
+            self.counts[last] -= 1
+            if last == name:
+                break
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self.skipped:
-            if tag == self.skipped[0]:
-                self.skipped.append(tag)
-            return
+            if tag != "p" or self.skipped != ["p"]:  # the next paragraph ends a hidden one
+                self.skipped += [tag] if tag == self.skipped[0] else []
+                return
+            self.skipped = []
         values = dict(attrs)
         is_hidden = "hidden" in values or values.get("aria-hidden") == "true" or values.get("role") in _ROLES
         if (tag in _SKIPPED or is_hidden) and tag not in _VOID:
@@ -532,11 +628,10 @@ class _HtmlReader(HTMLParser):
         elif tag in _CODE:
             self.code.append((tag, self.at))
         elif tag == "br":
-            self.add_space()
+            if not self.code:
+                self.add_space()
         elif tag not in _INLINE and tag not in ("img", "input"):
-            self.end_unit()
-            if tag not in _VOID:
-                self.open.append(tag)
+            self.open_block(tag)
 
     def add_space(self) -> None:
         end = self.content.find(">", self.at)
@@ -557,43 +652,28 @@ class _HtmlReader(HTMLParser):
                 if not self.code:
                     self.builder.add_as(CODE, start, end + 1 if end >= 0 else len(self.content))
         elif tag not in _INLINE and tag not in _VOID:
-            self.end_unit()
-            if tag in self.open:
-                while self.open.pop() != tag:
-                    pass
+            self.close_block(tag)
 
     def handle_data(self, data: str) -> None:
-        if self.skipped or self.code:
+        if self.in_tag:  # the parser reports a tag that it understands in part only as text
+            self.handle_starttag(self.lasttag, [])
+        if self.in_tag or self.skipped or self.code:
             return
         at = self.at
-        for number, part in enumerate(_REFERENCE.split(data)):  # the last one of a file may lack its semicolon
+        for number, part in enumerate(_REFERENCE.split(self.content[at : at + len(data)])):
             if number % 2:
                 self.builder.add_as(unescape(part), at, at + len(part))
             else:
                 self.builder.add(part, at)
             at += len(part)
 
-    def handle_entityref(self, name: str) -> None:
-        self.add_reference(f"&{name}")
-
-    def handle_charref(self, name: str) -> None:
-        self.add_reference(f"&#{name}")
-
-    def add_reference(self, reference: str) -> None:
-        if self.skipped or self.code:
-            return
-        at = self.at
-        stop = at + len(reference)
-        stop += self.content[stop : stop + 1] == ";"
-        self.builder.add_as(unescape(self.content[at:stop]), at, stop)
-
     def handle_comment(self, data: str) -> None:
-        self.comments.append((self.at, f"<!--{data}-->"))
+        self.comments.append((self.at, f"<!--{self.content[self.at + 4 : self.at + 4 + len(data)]}-->"))
 
 
 def _read_html(content: str) -> tuple[list[DocumentUnit], _Comments]:
     reader = _HtmlReader(content)
-    reader.feed(content)
+    reader.feed(content.replace("&", "+"))  # the parser stops at the first reference that it does not understand
     reader.close()
     reader.end_unit()
     return [unit for unit in reader.units if unit], reader.comments
@@ -608,25 +688,90 @@ def _read_docx(data: bytes, name: str) -> Document:
             size = sum(entry.file_size for entry in archive.infolist())
         if size > 20 * LARGEST:
             raise BadInput(f"{name} unpacks to {size / 1e6:.0f} MB, and check reads up to {20 * LARGEST / 1e6:.0f} MB.")
-        paragraphs = docx.Document(BytesIO(data)).paragraphs
+        file = docx.Document(BytesIO(data))
+        styles = _word_styles(file)
+        blocks = _word_blocks(file.element.body)
+        paragraphs = [(_word_kind(paragraph, styles), _word_text(paragraph)) for paragraph in blocks]
     except BadInput:
         raise
     except Exception as error:  # python-docx lets errors of zip, XML and its own through
         why = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
         raise BadInput(f"{name} is not a Word document that can be read ({why}). Save it again as .docx.") from None
     units: list[DocumentUnit | None] = []
-    texts = []
     start = 0
-    for paragraph in paragraphs:
-        text = _NEW_LINE.sub(" ", paragraph.text)
-        style = (paragraph.style.name or "") if paragraph.style is not None else ""
-        is_heading = style.startswith(("Heading", "Title", "Subtitle", "Überschrift", "Titel"))
-        builder = _Builder()
-        builder.add(text, start)
-        units.append(builder.finish("heading" if is_heading else "item" if "List" in style else "paragraph"))
-        texts.append(text)
+    for unit_kind, text in paragraphs:
+        if unit_kind is not None:
+            builder = _Builder()
+            builder.add(text, start)
+            units.append(builder.finish(unit_kind))
         start += len(text) + 1
+    texts = [text for _, text in paragraphs]
     return Document(name, "\n".join(texts), "docx", tuple(unit for unit in units if unit))
+
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_WORD_BREAKS = {
+    f"{_WORD}{name}": text for name, text in (("tab", " "), ("br", " "), ("cr", " "), ("noBreakHyphen", "-"))
+}
+# What is not the text of a paragraph: what was deleted, text boxes, pictures, and settings of paragraphs and runs.
+_WORD_SKIPPED = frozenset(
+    f"{_WORD}{name}" for name in ("del", "moveFrom", "drawing", "pict", "object", "pPr", "rPr", "rt", "sdtPr")
+) | {"{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"}
+
+
+def _word_blocks(element: Any) -> Iterator[Any]:
+    """Yield the paragraphs outside tables, with those in content controls, which python-docx leaves out."""
+    for child in element:
+        if child.tag == f"{_WORD}p":
+            yield child
+        elif child.tag != f"{_WORD}tbl":
+            yield from _word_blocks(child)
+
+
+def _word_text(element: Any) -> str:
+    """Return the text of a paragraph with accepted insertions, fields and content controls, in one line."""
+    parts = []
+    for child in element:
+        if child.tag == f"{_WORD}t":
+            parts.append(_NEW_LINE.sub(" ", child.text or ""))
+        elif child.tag in _WORD_BREAKS:
+            parts.append(_WORD_BREAKS[child.tag])
+        elif child.tag not in _WORD_SKIPPED:
+            parts.append(_word_text(child))
+    return "".join(parts)
+
+
+def _word_styles(file: Any) -> dict[str, str]:
+    """Return the names of each style and of those that it is based on, by its identifier."""
+    names: dict[str, str] = {}
+    based_on: dict[str, str] = {}
+    for style in file.styles.element.iter(f"{_WORD}style"):
+        key = style.get(f"{_WORD}styleId", "")
+        for child in style:
+            if child.tag in (f"{_WORD}name", f"{_WORD}basedOn"):
+                (names if child.tag.endswith("name") else based_on)[key] = child.get(f"{_WORD}val", "")
+    chains = {}
+    for key in names:
+        chain = [key]
+        while (base := based_on.get(chain[-1], "")) and base not in chain:
+            chain.append(base)
+        chains[key] = "/".join(names.get(link, "").lower() for link in chain)
+    return chains
+
+
+def _word_kind(paragraph: Any, styles: Mapping[str, str]) -> UnitKind | None:
+    """Return what a paragraph is, by its style and its numbering; a table of contents is not prose."""
+    properties = paragraph.find(f"{_WORD}pPr")
+    if properties is None:
+        return "paragraph"
+    style = properties.find(f"{_WORD}pStyle")
+    names = styles.get(style.get(f"{_WORD}val", ""), "").split("/") if style is not None else []
+    if any(name.startswith("toc ") for name in names):
+        return None
+    if any(name.startswith(("heading", "title", "subtitle", "überschrift", "titel")) for name in names):
+        return "heading"
+    is_item = properties.find(f"{_WORD}numPr") is not None or any("list" in name for name in names)
+    return "item" if is_item else "paragraph"
 
 
 _READERS: dict[str, Callable[[str], tuple[list[DocumentUnit], _Comments]]] = {

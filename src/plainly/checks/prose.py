@@ -81,11 +81,15 @@ class ProsePart:
 
 @dataclass(frozen=True)
 class ProseVerdict:
-    """Whether a text is plain enough for its audience: ``pass``, ``review`` (probably not) or ``block`` (no)."""
+    """Whether a text is plain enough for its audience: ``pass``, ``review`` (probably not) or ``block`` (no).
+
+    ``limit`` is where the level of the audience ends, infinite where there are no levels.
+    """
 
     audience: str
     outcome: Outcome
     message: str
+    limit: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -117,16 +121,19 @@ class Prose:
     findings: tuple[StyleMatch, ...]
     problems: tuple[str, ...] = field(default=())
 
+    def is_notable(self, part: ProsePart) -> bool:
+        """Return whether a sentence has a reason to be looked at: one that is named, or a level above the limit."""
+        return bool(part.reasons) or part.level.value > self.verdict.limit
+
     @property
     def hardest(self) -> list[ProsePart]:
-        """The sentences from the hardest to the easiest; those without a reason last."""
+        """The sentences from the hardest to the easiest."""
         return sorted(self.sentences, key=lambda part: (-_hardness(part), part.passage, part.start))
 
 
 def _hardness(part: ProsePart) -> float:
-    """Order sentences by their level, or without one by their words, and by the reasons that a person can act on."""
-    level = part.level.value if math.isfinite(part.level.value) else part.words / 10
-    return level + 0.3 * len(part.reasons)
+    """Order sentences by their level, or without one by their words and the number of reasons."""
+    return part.level.value if math.isfinite(part.level.value) else part.words / 10 + 0.3 * len(part.reasons)
 
 
 def analyse(
@@ -311,8 +318,10 @@ def _reasons(
         size = _count_words(passages[at], span)
         own = {f"{'very ' if size > 1.5 * long else ''}long ({size} words)": None} if size > long else {}
         negations = 0
-        for match in by_passage.get(at, ()):
-            if start <= match.start < match.stop <= stop:
+        within = by_passage.get(at, [])
+        first, last = (bisect_left(within, edge, key=lambda match: match.start) for edge in (start, stop))
+        for match in within[first:last]:
+            if match.start < match.stop <= stop:
                 name = match.rule.name.rpartition(".")[2]
                 negations += name == "Negation"
                 if name in _REASONS:
@@ -380,16 +389,11 @@ def _decide(
         if math.isnan(level.value):
             return ProseVerdict(audience, "review", "There is no sentence to judge.")
         limit = LEVELS.index(goal) + 1.5
-        name = level_name(level.value)
-        reading = f"The level is {name} ({level}); the limit is {goal}."
-        if level.value <= limit:
-            return ProseVerdict(audience, "pass", f"Plain enough: {reading}")
-        certain = level.low > limit
-        return ProseVerdict(
-            audience,
-            "block" if certain else "review",
-            f"{'Not' if certain else 'Probably not'} plain enough: {reading}",
-        )
+        is_certain = level.low > limit or level.high <= limit
+        outcome: Outcome = "pass" if level.value <= limit else "block" if is_certain else "review"
+        answer = f"{'' if is_certain else 'probably '}{'' if outcome == 'pass' else 'not '}plain enough".capitalize()
+        reading = f"the level is {level_name(level.value)} ({level}), and {goal} ends at {number(limit)}."
+        return ProseVerdict(audience, outcome, f"{answer}: {reading}", limit)
     return _decide_by_formula(language, preset, audience, passages, code)
 
 
@@ -403,7 +407,8 @@ def _decide_by_formula(
 ) -> ProseVerdict:
     texts = [passage.unit.text for passage in passages if passage.unit.kind != "heading"]
     if (code, preset) not in _LIMITS or language is None:
-        return ProseVerdict(audience, "pass", "There is no verdict for this language or without learned metrics.")
+        missing = "without learned metrics" if language == "en" else "for texts in this language"
+        return ProseVerdict(audience, "pass", f"There is no verdict {missing}.")
     formula, limit = _LIMITS[code, preset]
     metric = Readability(formula=formula, language=code)
     rows = counts.count(texts, language=code).sum(axis=0) if texts else np.zeros(len(counts.COLUMNS))
@@ -411,7 +416,7 @@ def _decide_by_formula(
     value = float(metric.score(np.array([rows[counts.COLUMNS.index(name)] for name in names], dtype=float))[0])
     if math.isnan(value):
         return ProseVerdict(audience, "review", "There is no sentence to judge.")
-    reading = f"The formula {formula} gives school year {number(value)}; the limit is {number(limit)}."
+    reading = f"the formula {formula} gives school year {number(value)}; the limit is {number(limit)}."
     if value <= limit:
-        return ProseVerdict(audience, "pass", f"Plain enough: {reading}")
+        return ProseVerdict(audience, "pass", f"Probably plain enough: {reading}")
     return ProseVerdict(audience, "review", f"Probably not plain enough: {reading}")
