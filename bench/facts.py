@@ -136,8 +136,8 @@ def _outcome_table(
         outcomes[*cell, "all"] += 1
     lines = ["| group | English wrong | English sound | German wrong | German sound |", "|---|--:|--:|--:|--:|"]
     cells = [(language, wrong) for language in benchmark.LANGUAGES for wrong in (True, False)]
-    known = (*benchmark.GROUPS[:3], "time", "quantity", "percent", *benchmark.GROUPS[3:])
-    groups = [group for group in known if any(pair["group"] == group for pair in pairs)]
+    order = (*benchmark.GROUPS[:3], "time", "quantity", "percent", *benchmark.GROUPS[3:])
+    groups = [group for group in order if any(pair["group"] == group for pair in pairs)]
 
     def row(name: str, groups: Sequence[str]) -> str:
         counts = [

@@ -490,8 +490,8 @@ def _weekday_of(day: Value, values: Sequence[Value]) -> set[int]:
     named = {
         int(a.number) for a, b in pairwise(values) if b is day and a.form == "weekday" and b.span[0] - a.span[1] < 8
     }
-    known = date_of(replace(day, date=(year, *day.date[1:]))) if year and all(day.date[1:]) else None
-    return named | ({known.isoweekday()} if known else set())
+    full_date = date_of(replace(day, date=(year, *day.date[1:]))) if year and all(day.date[1:]) else None
+    return named | ({full_date.isoweekday()} if full_date else set())
 
 
 def _side_words(text: str, value: Value) -> set[str]:
