@@ -37,10 +37,10 @@ from plainly.typology.vocabulary import operations as vocabulary
 HABITS = (
     ("split", "Sentences split", "% of outputs", "splits", "split"),
     ("copied", "Copied unchanged", "% of outputs", "edits", "copies"),
-    ("compression", "Length beside the source", "output / source", "compression", "compression"),
+    ("compression", "Length compared with the source", "output / source", "compression", "compression"),
     ("added", "Words added", "% of words", "edits", "added_of_output"),
     ("deleted", "Words deleted", "% of words", "edits", "deleted_of_source"),
-    ("sentence", "Words a sentence", "words", "length", "words_per_sentence"),
+    ("sentence", "Words per sentence", "words", "length", "words_per_sentence"),
 )
 # People's habits are measured on at most this many references, spread over the set.
 MOST_REFERENCES = 5000

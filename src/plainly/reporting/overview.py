@@ -300,7 +300,7 @@ def verdict(overview: Overview, spec: str) -> str:
     if len(overview.systems) == 1:
         return f"{short(best)} scores {name} {_with_interval(overview, best, spec)}."
     if overview.metric(spec).better == "neither":
-        return f"{name} has no better side."
+        return f"By {name}, neither more nor less is better."
     score = _with_interval(overview, best, spec)
     if len(ranking) == 1:
         return f"{short(best)} scores {name} {score}; it cannot be compared with {who}."

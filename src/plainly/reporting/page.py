@@ -73,7 +73,7 @@ _SECTIONS: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
         {
             "habits": (
                 "How do they compare with people?",
-                "None of these has a better side. Where a system is far from people, look at its items.",
+                "Neither more nor less of these is better. Where a system is far from people, look at its items.",
             ),
             "operations": ("Which operations do they use?", ""),
             "facts": ("Are the facts still right?", ""),
