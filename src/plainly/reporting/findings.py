@@ -266,7 +266,8 @@ def find_remarks(evaluation: ScoreTable, warnings: Sequence[Note]) -> tuple[tupl
             continue
         first = notes[0]
         quote = re.search("“(.*)”", first.message) if code in SEEN else None
-        title = SEEN.get(code) or first.message.removeprefix(f"{first.where}: ").rstrip(".")
+        message = first.message.removeprefix(f"{first.where}: ").rstrip(".")
+        title = SEEN.get(code) or re.sub(r", in items? .*$", "", message)  # the items stand beside it
         doubts.append(Doubt(code, title, items, example=quote[1] if quote else ""))
     return tuple(doubts), tuple(left)
 

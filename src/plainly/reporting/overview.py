@@ -281,7 +281,8 @@ def _scores(overview: Overview) -> Iterator[Sentence]:
         system = overview.systems[0]
         specs = [spec for spec in overview.specs if not math.isnan(overview.value(system, spec))]
         scores = listed([f"{display_name(spec)} {_with_interval(overview, system, spec)}" for spec in specs])
-        yield Sentence(f"{short(system)} scores {scores}. A single system can only be judged beside another.", "scores")
+        yield Sentence(f"{short(system)} scores {scores}.", "scores")
+        yield Sentence("A single system can only be judged beside another.", "scores")
         return
     directed = [spec for spec in overview.specs if overview.metric(spec).better != "neither"]
     if directed:

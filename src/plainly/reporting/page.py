@@ -20,6 +20,7 @@ from plainly.core.result import Table
 from plainly.factcheck.facts import FactChecks
 from plainly.factcheck.pairs import PairCheck
 from plainly.factcheck.reasons import add_facts
+from plainly.io.faults.output_faults import SEEN
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
 from plainly.reporting.figures import SIDES, Panel
@@ -147,10 +148,10 @@ def page(
             sections=sections,
             agreement=agreement,
             evidence={display_name(spec): evidence(overview.metric(spec)) for spec in overview.specs},
-            alarms=overview.alarms,
+            alarms=[alarm.message for alarm in overview.alarms],
             browsable=bool(overview.outputs),
             exports={title: text(overview) for title, _, text in paper.EXPORTS},
-            warnings=overview.notices,
+            warnings=[(_with_display_names(note.message, overview.specs), note.code) for note in overview.notices],
             # The banner states which outputs are missing.
             absent=[reason for reason in overview.left_out if not (overview.doubts and reason.endswith(NO_OUTPUT))],
             data=safe(script_json(payload(overview))) if overview.outputs else safe("null"),
@@ -205,6 +206,13 @@ def _describe_doubt(overview: Overview, doubt: Doubt) -> dict[str, Any]:
     ]
     total = sum(len(places) for places in doubt.items.values())
     return {**vars(doubt), "total": total, "first": counts[:_MOST_SYSTEMS], "rest": counts[_MOST_SYSTEMS:]}
+
+
+def _with_display_names(text: str, specs: Iterable[str]) -> str:
+    """Return a sentence about metrics with their names as the literature writes them."""
+    for spec in sorted(specs, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w.-]){re.escape(spec)}(?![\w.(-])", display_name(spec), text)
+    return text
 
 
 def _intro(overview: Overview, key: str) -> str:
@@ -390,7 +398,7 @@ def payload(overview: Overview) -> dict[str, Any]:
         }
         marked.append(("facts", "with a fact that may be wrong", "facts", wrong))
     marked += [
-        (remark.key, f"noticed: {remark.key.replace('-', ' ')}", remark.key, remark.items)
+        (remark.key, f"noticed: {SEEN.get(remark.key, remark.key.replace('-', ' '))}", remark.key, remark.items)
         for remark in overview.remarks
         if remark.key != "copies"  # they are flagged as copied
     ]

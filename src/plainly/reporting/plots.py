@@ -133,7 +133,7 @@ def spread_plots(overview: Overview) -> Iterator[Panel]:
             f"spread-{slug(spec)}",
             "spread",
             f"{display_name(spec)} of single items",
-            f"Medians from {_from_to(min(medians), max(medians))}.",
+            f"Medians from {_from_to(min(medians), max(medians))}." if len(medians) > 1 else f"Median {rows[0].text}.",
             Strips(tuple(rows), display_name(spec), opens=opens),
         )
 
