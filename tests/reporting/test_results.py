@@ -25,6 +25,7 @@ from plainly.cli import main
 from plainly.core.errors import BadInput, UnknownName
 from plainly.metrics.evidence import KINDS
 from plainly.reporting import paper
+from plainly.reporting.figures import Strips
 from plainly.reporting.overview import Axis, axes, front
 from plainly.reporting.plots import draw_gains
 from plainly.reporting.report import Report, plot
@@ -151,6 +152,36 @@ def test_copied_references_are_no_win_and_faults_are_counted_by_system() -> None
     pair = axes(overview)
     assert pair is not None
     assert "copied" not in front(overview, pair)
+
+
+def test_copied_references_neither_end_a_cluster_nor_stretch_what_tricks_gain() -> None:
+    evalset, outputs = data.demo()
+    sound = {name: outputs[name] for name in ("editor", "noisy", "truncate")}
+    copied = {"copied": [row[0] for row in evalset.references]}
+    reports = [
+        plainly.report(evalset=evalset, outputs=texts, metrics=["sari"], labeller=None)
+        for texts in (sound, sound | copied)
+    ]
+    alone, beside = (report.overview.tricks for report in reports)
+    assert beside.systems == alone.systems
+    gains = [[effect.spreads for effect in tricks.gains] for tricks in (alone, beside)]
+    assert gains[1] == pytest.approx(gains[0])
+    (panel,) = [panel for panel in reports[1].plots if panel.section == "scores"]
+    assert isinstance(panel.form, Strips)
+    assert [row.name for row in panel.form.rows][-1] == "copied"
+    assert 3 not in panel.form.ends, "no line says that the systems above beat the one that copies"
+    assert 1 in panel.form.ends
+
+
+def test_a_remark_about_outputs_has_its_numbers_beside_it() -> None:
+    evalset, outputs = data.demo()
+    texts = {"editor": outputs["editor"], "cut": outputs["truncate"], "same": ["The same text for all."] * 72}
+    report = plainly.report(evalset=evalset, outputs=texts, metrics=["fkgl"], labeller=None, audit=False)
+    remarks = {remark.key: remark for remark in report.overview.remarks}
+    assert {"truncated", "same-output"} <= set(remarks)
+    for remark in remarks.values():
+        assert re.search(r"\d", remark.title) is None
+        assert not any(identifier in remark.title for identifier in evalset.ids)
 
 
 def test_habits_are_those_of_the_texts(demo: Report) -> None:

@@ -20,11 +20,10 @@ from plainly.core.result import Table
 from plainly.factcheck.facts import FactChecks
 from plainly.factcheck.pairs import PairCheck
 from plainly.factcheck.reasons import add_facts
-from plainly.io.faults.output_faults import SEEN
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
 from plainly.reporting.figures import SIDES, Panel
-from plainly.reporting.findings import MOST_TRIED, Doubt, PlacedGroup, PlacedOperations
+from plainly.reporting.findings import MOST_TRIED, REMARKS, Doubt, PlacedGroup, PlacedOperations
 from plainly.reporting.overview import NO_OUTPUT, Overview, axes, scope
 from plainly.reporting.svg import PAGE, read_asset, read_style
 from plainly.scoring.scores import ScoreTable
@@ -398,7 +397,7 @@ def payload(overview: Overview) -> dict[str, Any]:
         }
         marked.append(("facts", "with a fact that may be wrong", "facts", wrong))
     marked += [
-        (remark.key, f"noticed: {SEEN.get(remark.key, remark.key.replace('-', ' '))}", remark.key, remark.items)
+        (remark.key, f"noticed: {REMARKS.get(remark.key, remark.key.replace('-', ' '))}", remark.key, remark.items)
         for remark in overview.remarks
         if remark.key != "copies"  # they are flagged as copied
     ]

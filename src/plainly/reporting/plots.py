@@ -71,7 +71,7 @@ def _cluster_ends(overview: Overview, spec: str, ranking: Sequence[str]) -> froz
         return frozenset()
     comparable = [system for system in overview.ranking(spec) if system in ranking]
     clusters = paired.clusters(comparable, lambda above, below: comparisons.beats(spec, above, below))
-    return frozenset(accumulate(map(len, clusters))) - {0, len(ranking)}
+    return frozenset(accumulate(map(len, clusters))) - {0, len(comparable)}
 
 
 def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
