@@ -105,7 +105,7 @@ def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
         opens={},
     )
     names = listed([short(system) for system in unbeaten])
-    caption = f"No system is both simpler and closer in meaning than {names} (dashed line)."
+    caption = f"No system is both simpler and closer in meaning than {names}{' (dashed line)' * (len(unbeaten) > 1)}."
     yield Panel("tradeoff", "tradeoff", "Simplicity and meaning", caption, figure)
 
 
@@ -185,7 +185,8 @@ def habit_plots(overview: Overview) -> Iterator[Panel]:
             tuple(rows), habit.unit, share=habit.is_share, line=habit.people, band=habit.people_range, opens=opens
         )
         values = habit.values.values()
-        caption = f"From {habit.format(min(values))} to {habit.format(max(values))}."
+        low, high = (habit.format(end(values)) for end in (min, max))
+        caption = f"From {low} to {high}." if len(values) > 1 else f"{high}."
         if not math.isnan(habit.people):
             caption += f" People: {habit.format(habit.people)} (dashed line)"
             if habit.people_range is not None:
