@@ -347,8 +347,8 @@ def test_the_whole_name_of_every_attack_stands_beside_its_mark() -> None:
         effect = Effect("sari", name, "worse", 1.0, 0.5, 0.5, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0)
         drawing = draw_gains([effect]).draw(460)
         words = re.findall('<text[^>]*class="who"[^>]*>(.*?)</text>', drawing.body, re.S)
-        shown = " ".join(html.unescape(re.sub("<.*?>", "", " ".join(words))).split())
-        assert shown.casefold() == f"{attack.what} {name}".casefold()
+        text = " ".join(html.unescape(re.sub("<.*?>", "", " ".join(words))).split())
+        assert text.casefold() == f"{attack.what} {name}".casefold()
 
 
 def test_undefined_scores_are_dashes_never_zero() -> None:
