@@ -73,7 +73,7 @@ _SECTIONS: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
         {
             "habits": (
                 "How do they compare with people?",
-                "Neither more nor less of these is better. Where a system is far from people, look at its items.",
+                "",
             ),
             "operations": ("Which operations do they use?", ""),
             "facts": ("Are the facts still right?", ""),
@@ -182,7 +182,7 @@ def _parts(overview: Overview, section: str, plots_by_part: Mapping[str, Any]) -
         if plots or tables:
             yield {
                 "id": key,
-                "title": title,
+                "title": title if key != "habits" or _has_people(overview) else "How much do they change?",
                 "intro": _intro(overview, key) or intro,
                 "plots": plots,
                 "tables": tables,
@@ -214,7 +214,14 @@ def _with_display_names(text: str, specs: Iterable[str]) -> str:
     return text
 
 
+def _has_people(overview: Overview) -> bool:
+    return any(not math.isnan(habit.people) for habit in overview.habits)
+
+
 def _intro(overview: Overview, key: str) -> str:
+    if key == "habits":
+        where = " Where a system is far from people, look at its items." if _has_people(overview) else ""
+        return f"Neither more nor less of these is better.{where}"
     if key == "tradeoff" and (pair := axes(overview)):
         return f"{pair.reason} A filled circle: no system is better on both. A ring: some system is."
     if key == "facts" and overview.facts is not None:
