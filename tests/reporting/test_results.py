@@ -19,11 +19,15 @@ import pytest
 import plainly
 import toy_judge
 from plainly import data
+from plainly.auditing.attacks import ATTACKS
+from plainly.auditing.verdicts import Effect
 from plainly.cli import main
 from plainly.core.errors import BadInput, UnknownName
 from plainly.metrics.evidence import KINDS
 from plainly.reporting import paper
+from plainly.reporting.figures import Strips
 from plainly.reporting.overview import Axis, axes, front
+from plainly.reporting.plots import draw_gains
 from plainly.reporting.report import Report, plot
 from plainly.scoring.evaluate import Evaluation, evaluate
 from plainly.scoring.score_file import open_saved, save
@@ -150,6 +154,36 @@ def test_copied_references_are_no_win_and_faults_are_counted_by_system() -> None
     assert "copied" not in front(overview, pair)
 
 
+def test_copied_references_neither_end_a_cluster_nor_stretch_what_tricks_gain() -> None:
+    evalset, outputs = data.demo()
+    sound = {name: outputs[name] for name in ("editor", "noisy", "truncate")}
+    copied = {"copied": [row[0] for row in evalset.references]}
+    reports = [
+        plainly.report(evalset=evalset, outputs=texts, metrics=["sari"], labeller=None)
+        for texts in (sound, sound | copied)
+    ]
+    alone, beside = (report.overview.tricks for report in reports)
+    assert beside.systems == alone.systems
+    gains = [[effect.spreads for effect in tricks.gains] for tricks in (alone, beside)]
+    assert gains[1] == pytest.approx(gains[0])
+    (panel,) = [panel for panel in reports[1].plots if panel.section == "scores"]
+    assert isinstance(panel.form, Strips)
+    assert [row.name for row in panel.form.rows][-1] == "copied"
+    assert 3 not in panel.form.ends, "no line says that the systems above beat the one that copies"
+    assert 1 in panel.form.ends
+
+
+def test_a_remark_about_outputs_has_its_numbers_beside_it() -> None:
+    evalset, outputs = data.demo()
+    texts = {"editor": outputs["editor"], "cut": outputs["truncate"], "same": ["The same text for all."] * 72}
+    report = plainly.report(evalset=evalset, outputs=texts, metrics=["fkgl"], labeller=None, audit=False)
+    remarks = {remark.key: remark for remark in report.overview.remarks}
+    assert {"truncated", "same-output"} <= set(remarks)
+    for remark in remarks.values():
+        assert re.search(r"\d", remark.title) is None
+        assert not any(identifier in remark.title for identifier in evalset.ids)
+
+
 def test_habits_are_those_of_the_texts(demo: Report) -> None:
     habits = {habit.key: habit for habit in demo.overview.habits}
     assert habits["copied"].systems["copy"] == 100
@@ -272,6 +306,52 @@ def test_one_system_without_references_or_intervals() -> None:
     assert "single system" in text
     assert 'id="tradeoff"' not in report.html
     assert report.overview.correlations == ()
+
+
+def test_the_page_of_one_system_states_its_score_once_and_has_a_title_in_words(tmp_path: Path) -> None:
+    evalset, outputs = data.demo()
+    (tmp_path / "src.txt").write_text("".join(f"{text}\n" for text in evalset.sources), encoding="utf-8")
+    (tmp_path / "mine.txt").write_text("".join(f"{text}\n" for text in outputs["editor"]), encoding="utf-8")
+    page = tmp_path / "page.html"
+    files = ["--source", str(tmp_path / "src.txt"), str(tmp_path / "mine.txt")]
+    assert main(["report", *files, "-m", "fkgl", "-o", str(page), "--no-audit"]) == 0
+    text = page.read_text(encoding="utf-8")
+    heading = re.search("<h1>(.+?)</h1>", text)
+    assert heading is not None
+    assert heading[1] != "src.txt"
+    assert "src.txt" in heading[1]
+    caption = re.search('<strong class="verdict">(.+?)</strong>', text)
+    sentences = re.search('<ul class="sentences">(.+?)</ul>', text)
+    assert caption is not None
+    assert sentences is not None
+    assert re.search(r"\d+\.\d+ \[", caption[1])
+    assert re.search(r"\d+\.\d+ \[", sentences[1]) is None
+    assert "Median" in text
+    assert "Medians" not in text
+    assert re.search(r"From (\S+) to \1\.", text) is None
+    assert "with people?" not in text, "there are no references to compare with"
+    assert "means the references" not in text
+
+
+def test_warnings_about_metrics_use_their_names_on_the_page() -> None:
+    evalset, outputs = data.demo()
+    texts = ["", *outputs["editor"][1:]]
+    report = plainly.report(evalset=evalset, outputs={"A": texts, "B": outputs["noisy"]}, metrics=["fkgl"],
+                            labeller=None, audit=False)  # fmt: skip
+    assert any("fkgl" in note.message for note in report.overview.notices)
+    alarms = re.search('<ul class="alarms">(.+?)</ul>', report.html, re.S)
+    assert alarms is not None
+    assert "FKGL" in alarms[1]
+    assert "fkgl" not in alarms[1]
+
+
+def test_the_whole_name_of_every_attack_stands_beside_its_mark() -> None:
+    for name, attack in ATTACKS.items():
+        effect = Effect("sari", name, "worse", 1.0, 0.5, 0.5, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 1.0)
+        drawing = draw_gains([effect]).draw(460)
+        words = re.findall('<text[^>]*class="who"[^>]*>(.*?)</text>', drawing.body, re.S)
+        text = " ".join(html.unescape(re.sub("<.*?>", "", " ".join(words))).split())
+        assert text.casefold() == f"{attack.what} {name}".casefold()
 
 
 def test_undefined_scores_are_dashes_never_zero() -> None:

@@ -72,12 +72,37 @@ def test_data_and_the_systems_that_were_scored() -> None:
     assert not any("muss" in use for use in sum(uses.values(), ()))
 
 
+def test_a_published_system_is_cited_by_its_own_paper_once() -> None:
+    names = ("ACCESS", "SBMT-SARI", "RM+EX", "muss_bart_access_mined/0")
+    systems = [{"system": name} for name in names]
+    payload: dict[str, object] = {"schema": "plainly.score/1", "test_set": "asset/test", "systems": systems}
+    citations = cite_payload(payload)
+    by_use = {use: reference for reference in citations.references for use in reference.uses}
+    assert "url = {https://aclanthology.org/2020.lrec-1.577}" in by_use["system ACCESS"].bibtex
+    assert by_use["system muss_bart_access_mined/0"].key == "martin-etal-2022-muss"
+    # SARI and one of the systems share a paper, which metrics know in full, in either order.
+    with_sari: dict[str, object] = {"schema": "plainly.score/1", "x": [{"signature": "sari|data:0123|plainly:1"}]}
+    for payloads in ([payload, with_sari], [with_sari, payload]):
+        merged = cite([_saved(each) for each in payloads]).references
+        (same,) = [one for one in merged if "optimizingstatistical" in one.title]
+        assert (same.key, set(same.uses)) == ("xu-2016", {"metric sari", "system SBMT-SARI"})
+        assert len({one.key for one in merged}) == len(merged)
+
+
+def test_a_known_address_of_a_paper_is_part_of_its_entry() -> None:
+    assert {paper.key for paper in papers().values() if paper.url and paper.url not in paper.bibtex} == set()
+
+
 def cite_payload(payload: dict[str, object]) -> Citations:
+    return cite(_saved(payload))
+
+
+def _saved(payload: dict[str, object]) -> Result:
     class Saved(Result):
         def json(self) -> dict[str, object]:
             return payload
 
-    return cite(Saved())
+    return Saved()
 
 
 def test_models_are_cited_and_unknown_ones_named() -> None:

@@ -81,6 +81,13 @@ def test_texts_are_sliced_and_filtered_with_the_outputs_of_every_system() -> Non
         TEXTS[0]  # type: ignore[index]
 
 
+@pytest.mark.parametrize("index", [99, [0, 99], "x", 1.5, np.array([True, False])])
+def test_what_is_not_a_selection_of_items_is_refused(index: object) -> None:
+    for texts in (EVALSET, TEXTS):
+        with pytest.raises(BadInput, match="slice, a mask or a list"):
+            texts[index]  # type: ignore[index]
+
+
 def test_the_scores_of_a_slice_are_those_of_its_items(evaluation: Evaluation) -> None:
     part = plainly.score(TEXTS[[0, 2]], metrics=["sari"], intervals=False)
     for system in ("A", "B"):

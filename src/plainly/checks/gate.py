@@ -177,7 +177,10 @@ class Gate(Result):
         if not counts["block"] + counts["review"]:
             return " ".join([*corpus, f"None of {outputs} breaks a rule."])
         allowed = " All of it is style, and allowed." if self.outcomes[system] == "pass" else ""
-        return " ".join([*corpus, f"Of {outputs}, {counts['block']} blocked, {counts['review']} to review.{allowed}"])
+        # Where the system is not blocked, what its blocked outputs break is style, and allowed.
+        style = " (style, which the rules allow)" if counts["block"] and self.outcomes[system] == "review" else ""
+        numbers = f"{counts['block']} blocked{style}, {counts['review']} to review"
+        return " ".join([*corpus, f"Of {outputs}, {numbers}.{allowed}"])
 
     @staticmethod
     def leading(findings: Sequence[Finding]) -> Finding:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from plainly.core.errors import BadInput
 
 T = TypeVar("T")
+_INDEXED = "An evaluation set is indexed by a slice, a mask or a list of positions."
 Index = slice | Sequence[bool] | Sequence[int] | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
 
 
@@ -185,9 +186,12 @@ class EvalSet:
         return len(self.ids)
 
     def __getitem__(self, index: Index) -> EvalSet:
-        positions = np.arange(len(self))[index]
+        try:
+            positions = np.arange(len(self))[index]
+        except IndexError as error:
+            raise BadInput(f"Cannot take these of {len(self)} items: {error}. {_INDEXED}") from None
         if positions.ndim != 1:
-            raise BadInput("An evaluation set is indexed by a slice, a mask or a list of positions.")
+            raise BadInput(_INDEXED)
 
         def pick(values: Sequence[T]) -> tuple[T, ...]:
             return tuple(values[i] for i in positions)

@@ -109,7 +109,7 @@ def _draw_sizes(values: Sequence[tuple[int, int, float]], title: str, up: str) -
         points.setdefault(raters, []).append((float(size), value))
     lines = tuple(Series(count_noun(n, "rater"), points[n], index) for index, n in enumerate(points))
     sizes = fit_scale({str(size): (float(size),) for size, *_ in values}, [0.0], whole=True)
-    return replace(Plane(lines, "sentences a system", up, sizes, ends=(0.0, 1.0)).draw(WIDTH), title=title)
+    return replace(Plane(lines, "sentences per system", up, sizes, ends=(0.0, 1.0)).draw(WIDTH), title=title)
 
 
 def draw_correlations(result: MetaEvaluation) -> Figure:

@@ -16,7 +16,7 @@ from plainly.reporting import svg
 from plainly.reporting.geometry import PlacedName, Scale, fit_scale, place_names, text_width
 from plainly.reporting.svg import WIDTH, Drawing, Figure, hue, percent, series_shape
 
-SIDES = {"higher": "higher is better", "lower": "lower is better", "neither": "no better side"}
+SIDES = {"higher": "higher is better", "lower": "lower is better", "neither": "no direction is better"}
 Points = Sequence[tuple[float, float]]
 Opens = Mapping[str, str | int]  # what the item browser shows after a click
 _LONG = 140  # pixels: longer names stand above their marks, so that they fit on a phone
@@ -93,10 +93,9 @@ class Strip:
         """The name: one line, or several if it consists of words."""
         if not self.code:
             return [abridge(self.name, _LONGEST)]
-        lines = textwrap.wrap(self.name, _LINE)
-        if len(lines[-1]) + len(self.code) > _LINE:  # the code follows in the last line
-            lines = textwrap.wrap(self.name, _LINE - len(self.code))
-        return lines[:_MOST_LINES]
+        lines = textwrap.wrap(self.name, _LINE, max_lines=_MOST_LINES, placeholder=" …")
+        has_room = len(lines[-1]) + len(self.code) <= _LINE
+        return lines if has_room else [*lines, ""]  # the code follows in the last line
 
     @property
     def text(self) -> str:

@@ -26,6 +26,7 @@ from plainly.io.faults.corpus_faults import UNNAMED
 from plainly.io.faults.output_faults import SEEN
 from plainly.people.results import HumanResults
 from plainly.scoring.evaluate import evaluate
+from plainly.scoring.sanity import find_incomparable
 from plainly.scoring.scores import Evaluation, ScoreTable
 from plainly.text import sentences
 from plainly.text.sentence_alignment import OUTCOMES, Alignment, PlacedSentence, align
@@ -37,10 +38,10 @@ from plainly.typology.vocabulary import operations as vocabulary
 HABITS = (
     ("split", "Sentences split", "% of outputs", "splits", "split"),
     ("copied", "Copied unchanged", "% of outputs", "edits", "copies"),
-    ("compression", "Length beside the source", "output / source", "compression", "compression"),
+    ("compression", "Length compared with the source", "output / source", "compression", "compression"),
     ("added", "Words added", "% of words", "edits", "added_of_output"),
     ("deleted", "Words deleted", "% of words", "edits", "deleted_of_source"),
-    ("sentence", "Words a sentence", "words", "length", "words_per_sentence"),
+    ("sentence", "Words per sentence", "words", "length", "words_per_sentence"),
 )
 # People's habits are measured on at most this many references, spread over the set.
 MOST_REFERENCES = 5000
@@ -236,6 +237,18 @@ _GRAVE = {
 }
 
 
+# What the codes of other faults mean, without the numbers that stand beside them.
+REMARKS = {
+    **SEEN,
+    "truncated": "no sign of the end of a sentence",
+    "same-output": "the same text for different sources",
+    "other-source": "the source of another item, word for word",
+    "copies": "the source, word for word",
+    "misaligned": "closer to another source than to its own",
+    "double-tokenisation": "tokenised twice",
+}
+
+
 def find_doubts(evaluation: ScoreTable, warnings: Sequence[Note], shared: int) -> tuple[Doubt, ...]:
     """Return the grave doubts about the outputs, from the texts and from warnings about them."""
     by_code: dict[str, list[Note]] = {}
@@ -265,8 +278,9 @@ def find_remarks(evaluation: ScoreTable, warnings: Sequence[Note]) -> tuple[tupl
             left += notes
             continue
         first = notes[0]
-        quote = re.search("“(.*)”", first.message) if code in SEEN else None
-        title = SEEN.get(code) or first.message.removeprefix(f"{first.where}: ").rstrip(".")
+        quote = re.search("“(.*)”", first.message) if code in REMARKS else None
+        message = first.message.removeprefix(f"{first.where}: ").rstrip(".")
+        title = REMARKS.get(code) or re.sub(r", in items? .*$", "", message)  # the items stand beside it
         doubts.append(Doubt(code, title, items, example=quote[1] if quote else ""))
     return tuple(doubts), tuple(left)
 
@@ -309,11 +323,16 @@ class Tricks:
 
 
 def tricks(evaluation: ScoreTable, progress: Progress = no_progress) -> Tricks:
-    """Try tricks from the literature on the outputs of the best, the middle and the worst system."""
+    """Try tricks from the literature on the outputs of the best, the middle and the worst system.
+
+    Systems that copy references do not count by a metric that compares with references.
+    """
     specs = [spec for spec in evaluation.measurable if evaluation.metrics[spec].better != "neither"]
     if not specs or evaluation.outputs is None:
         return Tricks()
-    ranking = evaluation.ranking(specs[0])
+    ranking = [name for name in evaluation.ranking(specs[0]) if name not in find_incomparable(evaluation, specs[0])]
+    if not ranking:
+        return Tricks()
     systems = tuple(dict.fromkeys((ranking[0], ranking[len(ranking) // 2], ranking[-1])))
     n = len(evaluation.evalset)
     items = np.unique(np.linspace(0, n - 1, min(MOST_TRIED, n)).astype(int))
@@ -329,7 +348,9 @@ def tricks(evaluation: ScoreTable, progress: Progress = no_progress) -> Tricks:
     )
     gains: list[Effect] = []
     for spec, verdict in result.verdicts.items():
-        values = [value for scores in evaluation.of_metric(spec).values() if not math.isnan(value := float(scores))]
+        excluded = find_incomparable(evaluation, spec)
+        scores = {name: float(of) for name, of in evaluation.of_metric(spec).items() if name not in excluded}
+        values = [value for value in scores.values() if not math.isnan(value)]
         distance = (max(values) - min(values) if values else 0.0) or math.nan
         gains += [
             replace(effect, spreads=effect.gain / distance, wrong_spreads=effect.wrong / distance)

@@ -281,7 +281,8 @@ def _scores(overview: Overview) -> Iterator[Sentence]:
         system = overview.systems[0]
         specs = [spec for spec in overview.specs if not math.isnan(overview.value(system, spec))]
         scores = listed([f"{display_name(spec)} {_with_interval(overview, system, spec)}" for spec in specs])
-        yield Sentence(f"{short(system)} scores {scores}. A single system can only be judged beside another.", "scores")
+        yield Sentence(f"{short(system)} scores {scores}.", "scores")
+        yield Sentence("A single system can only be judged beside another.", "scores")
         return
     directed = [spec for spec in overview.specs if overview.metric(spec).better != "neither"]
     if directed:
@@ -300,7 +301,7 @@ def verdict(overview: Overview, spec: str) -> str:
     if len(overview.systems) == 1:
         return f"{short(best)} scores {name} {_with_interval(overview, best, spec)}."
     if overview.metric(spec).better == "neither":
-        return f"{name} has no better side."
+        return f"By {name}, neither more nor less is better."
     score = _with_interval(overview, best, spec)
     if len(ranking) == 1:
         return f"{short(best)} scores {name} {score}; it cannot be compared with {who}."

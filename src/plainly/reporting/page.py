@@ -23,7 +23,7 @@ from plainly.factcheck.reasons import add_facts
 from plainly.metrics.evidence import evidence
 from plainly.reporting import paper
 from plainly.reporting.figures import SIDES, Panel
-from plainly.reporting.findings import MOST_TRIED, Doubt, PlacedGroup, PlacedOperations
+from plainly.reporting.findings import MOST_TRIED, REMARKS, Doubt, PlacedGroup, PlacedOperations
 from plainly.reporting.overview import NO_OUTPUT, Overview, axes, scope
 from plainly.reporting.svg import PAGE, read_asset, read_style
 from plainly.scoring.scores import ScoreTable
@@ -73,7 +73,7 @@ _SECTIONS: dict[str, tuple[str, str, dict[str, tuple[str, str]]]] = {
         {
             "habits": (
                 "How do they compare with people?",
-                "None of these has a better side. Where a system is far from people, look at its items.",
+                "",
             ),
             "operations": ("Which operations do they use?", ""),
             "facts": ("Are the facts still right?", ""),
@@ -147,10 +147,10 @@ def page(
             sections=sections,
             agreement=agreement,
             evidence={display_name(spec): evidence(overview.metric(spec)) for spec in overview.specs},
-            alarms=overview.alarms,
+            alarms=[alarm.message for alarm in overview.alarms],
             browsable=bool(overview.outputs),
             exports={title: text(overview) for title, _, text in paper.EXPORTS},
-            warnings=overview.notices,
+            warnings=[(_with_display_names(note.message, overview.specs), note.code) for note in overview.notices],
             # The banner states which outputs are missing.
             absent=[reason for reason in overview.left_out if not (overview.doubts and reason.endswith(NO_OUTPUT))],
             data=safe(script_json(payload(overview))) if overview.outputs else safe("null"),
@@ -182,7 +182,7 @@ def _parts(overview: Overview, section: str, plots_by_part: Mapping[str, Any]) -
         if plots or tables:
             yield {
                 "id": key,
-                "title": title,
+                "title": title if key != "habits" or _has_people(overview) else "How much do they change?",
                 "intro": _intro(overview, key) or intro,
                 "plots": plots,
                 "tables": tables,
@@ -207,7 +207,21 @@ def _describe_doubt(overview: Overview, doubt: Doubt) -> dict[str, Any]:
     return {**vars(doubt), "total": total, "first": counts[:_MOST_SYSTEMS], "rest": counts[_MOST_SYSTEMS:]}
 
 
+def _with_display_names(text: str, specs: Iterable[str]) -> str:
+    """Return a sentence about metrics with their names as the literature writes them."""
+    for spec in sorted(specs, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w.-]){re.escape(spec)}(?![\w.(-])", display_name(spec), text)
+    return text
+
+
+def _has_people(overview: Overview) -> bool:
+    return any(not math.isnan(habit.people) for habit in overview.habits)
+
+
 def _intro(overview: Overview, key: str) -> str:
+    if key == "habits":
+        where = " Where a system is far from people, look at its items." if _has_people(overview) else ""
+        return f"Neither more nor less of these is better.{where}"
     if key == "tradeoff" and (pair := axes(overview)):
         return f"{pair.reason} A filled circle: no system is better on both. A ring: some system is."
     if key == "facts" and overview.facts is not None:
@@ -390,7 +404,7 @@ def payload(overview: Overview) -> dict[str, Any]:
         }
         marked.append(("facts", "with a fact that may be wrong", "facts", wrong))
     marked += [
-        (remark.key, f"noticed: {remark.key.replace('-', ' ')}", remark.key, remark.items)
+        (remark.key, f"noticed: {REMARKS.get(remark.key, remark.key.replace('-', ' '))}", remark.key, remark.items)
         for remark in overview.remarks
         if remark.key != "copies"  # they are flagged as copied
     ]

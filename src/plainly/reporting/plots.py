@@ -71,7 +71,7 @@ def _cluster_ends(overview: Overview, spec: str, ranking: Sequence[str]) -> froz
         return frozenset()
     comparable = [system for system in overview.ranking(spec) if system in ranking]
     clusters = paired.clusters(comparable, lambda above, below: comparisons.beats(spec, above, below))
-    return frozenset(accumulate(map(len, clusters))) - {0, len(ranking)}
+    return frozenset(accumulate(map(len, clusters))) - {0, len(comparable)}
 
 
 def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
@@ -105,7 +105,7 @@ def tradeoff_plots(overview: Overview) -> Iterator[Panel]:
         opens={},
     )
     names = listed([short(system) for system in unbeaten])
-    caption = f"No system is both simpler and closer in meaning than {names} (dashed line)."
+    caption = f"No system is both simpler and closer in meaning than {names}{' (dashed line)' * (len(unbeaten) > 1)}."
     yield Panel("tradeoff", "tradeoff", "Simplicity and meaning", caption, figure)
 
 
@@ -122,18 +122,18 @@ def spread_plots(overview: Overview) -> Iterator[Panel]:
         if of_systems is None:
             continue
         rows = []
-        for system, (lowest, low, middle, high, highest) in of_systems.items():
+        for system, (first, low, middle, high, last) in of_systems.items():
             details = f"median {number(middle, page=True)}; half of the items {_from_to(low, high)}"
-            details += f"; nine tenths {_from_to(lowest, highest)}"
+            details += f"; nine tenths {_from_to(first, last)}"
             index, text = overview.systems.index(system), number(middle, 1 if abs(middle) >= 10 else 2, page=True)
-            rows.append(Strip(label(system), middle, lowest, highest, (low, high), "other", details, index, label=text))
-        medians = [row.value for row in rows]
+            rows.append(Strip(label(system), middle, first, last, (low, high), "other", details, index, label=text))
+        lowest, highest = (number(end(row.value for row in rows), page=True) for end in (min, max))
         opens: Opens = {"metric": metric, "order": _worst_first(overview, spec)}
         yield Panel(
             f"spread-{slug(spec)}",
             "spread",
             f"{display_name(spec)} of single items",
-            f"Medians from {_from_to(min(medians), max(medians))}.",
+            f"Medians from {lowest} to {highest}." if lowest != highest else f"Median {highest}.",
             Strips(tuple(rows), display_name(spec), opens=opens),
         )
 
@@ -185,7 +185,8 @@ def habit_plots(overview: Overview) -> Iterator[Panel]:
             tuple(rows), habit.unit, share=habit.is_share, line=habit.people, band=habit.people_range, opens=opens
         )
         values = habit.values.values()
-        caption = f"From {habit.format(min(values))} to {habit.format(max(values))}."
+        low, high = (habit.format(end(values)) for end in (min, max))
+        caption = f"From {low} to {high}." if low != high else f"{high}{' each' * (len(values) > 1)}."
         if not math.isnan(habit.people):
             caption += f" People: {habit.format(habit.people)} (dashed line)"
             if habit.people_range is not None:
@@ -214,7 +215,8 @@ def operation_plots(overview: Overview) -> Iterator[Panel]:
         "operations",
         "Outputs with each operation, in %",
         f"Most often: {operations.labels[most].lower()}, in up to {number(often[most], 0)} % of the outputs. "
-        f"Found by the {operations.labeller} labeller, which errs; people means the references, labelled the same way.",
+        f"Found by the {operations.labeller} labeller, which errs"
+        f"{'; people means the references, labelled the same way' if operations.people else ''}.",
         Heat(columns, rows),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from plainly import data as data_sets
@@ -219,10 +219,13 @@ def report(
 
 
 def _title(name: str) -> str:
-    """Return the title of a public set, or the name of a file without its directories."""
+    """Return the title of a public set, or one that contains the name of the file without its directories."""
     if not name:
         return _TITLE
-    return data_sets.card(name).title if name in data_sets.names() else name.replace("\\", "/").rpartition("/")[2]
+    if name in data_sets.names():
+        return data_sets.card(name).title
+    file = PurePath(name.replace("\\", "/"))
+    return f"Simplifications of {file.name}" if file.suffix else file.name
 
 
 def plot(result: ScoreTable | SystemScores, metric: str | None = None) -> Figure:

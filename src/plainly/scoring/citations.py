@@ -136,6 +136,19 @@ def _of_set(name: str, systems: set[str]) -> Iterator[Reference]:
     for outputs in output_cards(card) if card.kind == "evalset" else ():
         if own := [system for system in outputs.systems if system in systems]:
             yield from _split(outputs.citation, f"outputs {outputs.name} ({', '.join(own)})")
+            yield from (_of_system(system, paper) for system in own for paper in data.describe_system(system, name)
+                        if not paper.is_collection)  # fmt: skip
+
+
+def _of_system(system: str, paper: data.SystemPaper) -> Reference:
+    """Return an entry for a system's paper, of which only the first authors are known here."""
+    author = re.sub(r" et al\.$", " and others", paper.short.removesuffix(f" {paper.year}"))
+    key = f"{author.partition(' and ')[0].lower()}-{paper.year}-system".replace(" ", "-")
+    entry = (
+        f"@misc{{{key}, title = {{{{{paper.title}}}}},\n"
+        f"  author = {{{author}}}, year = {{{paper.year}}}, url = {{{paper.url}}}}}"
+    )
+    return Reference(entry, (f"system {system}",))
 
 
 def _split(citation: str, use: str) -> Iterator[Reference]:
@@ -158,7 +171,9 @@ def _merge(references: Iterable[Reference]) -> tuple[Reference, ...]:
     merged: dict[str, Reference] = {}
     for reference in references:
         first = merged.get(reference.title, Reference(reference.bibtex, ()))
-        merged[reference.title] = Reference(first.bibtex, tuple(dict.fromkeys((*first.uses, *reference.uses))))
+        # An entry of a system has only the first authors; another entry of the same paper has all.
+        entry = reference.bibtex if first.bibtex.startswith("@misc") else first.bibtex
+        merged[reference.title] = Reference(entry, tuple(dict.fromkeys((*first.uses, *reference.uses))))
     return tuple(merged.values())
 
 

@@ -12,6 +12,7 @@ from plainly.auditing.attacks import list_attacks
 from plainly.auditing.verdicts import Effect
 from plainly.core.formatting import abridge, count_noun, interval, label, listed, number, short, visible
 from plainly.core.progress import Progress
+from plainly.core.registry import display_name
 from plainly.core.result import Note, Record
 from plainly.core.tables import jsonable
 from plainly.reporting.figures import SIDES, Panel, Strip, Strips, slug
@@ -26,6 +27,7 @@ from plainly_lab.reproductions.cells import ORIGINS, VERDICTS, Cell
 
 Links = Mapping[str, Mapping[str, str]]  # set, system or metric → name → file
 _MOST_SENTENCES = 3
+_MOST_ENTRIES = 8  # of the navigation
 _MOST_LETTERS = 28  # of a name in the first column of a table
 _MOST_OF_A_SET = 12  # systems in the picture of the first page
 _MOST_MOVED = 24  # numbers of a paper that are shown at once
@@ -50,7 +52,7 @@ def _name_files(kind: str, names: Iterable[str]) -> dict[str, str]:
 def render_pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
     """Yield every file of the site: its name and its content."""
     templates = environment("The field's pages")
-    templates.filters["system"] = lambda name: visible(data.system_title(name))
+    templates.filters |= {"system": lambda name: visible(data.system_title(name)), "metric": display_name}
     links = {
         "set": _name_files("set", [test_set.name for test_set in field.sets]),
         "system": _name_files("system", field.systems),
@@ -58,10 +60,15 @@ def render_pages(field: Field, progress: Progress) -> Iterator[tuple[str, str]]:
     }
     navigation = [("index.html", "Overview"), ("changes.html", "Changes")]
     navigation += [("papers.html", "Papers")] if field.papers else []
+    sets = list(links["set"].items())
+    if len(navigation) + len(sets) > _MOST_ENTRIES:  # the first page has a table of them
+        sets = [("index.html#sets", "Test sets")]
+    else:
+        sets = [(file, name) for name, file in sets]
     always = {
         "scripts": "'self' file:",
         "links": links,
-        "navigation": [*navigation, *((file, name) for name, file in links["set"].items())],
+        "navigation": [*navigation, *sets],
         "version": plainly.__version__,
         "built": field.built,
     }
@@ -134,24 +141,20 @@ def fill_changes(field: Field) -> Record:
 def _findings(field: Field, links: Links) -> Iterator[Record]:
     """Yield three sentences: whether metrics agree on a winner, what fools them, how papers' numbers change."""
     for test_set in field.sets[:1]:
-        leads = [lead for lead in _leads(test_set) if lead["better"] != "neither"]
         winners: dict[str, list[str]] = {}
-        for lead in leads:
-            winners.setdefault(lead["system"], []).append(lead["metric"])
-        start = f"On {test_set.name} {count_noun(len(leads), 'metric')} name {count_noun(len(winners), 'winner')}: "
-        text = (
-            start
-            + "; ".join(f"{label(data.system_title(system))} by {listed(by)}" for system, by in winners.items())
-            + "."
-        )
-        yield {"text": text, "file": links["set"][test_set.name], "link": "See the set"}
+        for lead in _leads(test_set):
+            winners.setdefault(lead["system"], []).append(display_name(lead["metric"]))
+        first = "; ".join(f"{label(data.system_title(system))} by {listed(by)}" for system, by in winners.items())
+        text = f"Best on {test_set.name}: {first}."
+        if winners:
+            yield {"text": text, "file": links["set"][test_set.name], "link": "See the set"}
     successes = {
         metric.name: [effect.fooled for effect in metric.audit.effects] for metric in field.metrics if metric.audit
     }
     if successes:
         name, of_metric = max(successes.items(), key=lambda entry: sum(entry[1]))
         ways = f"Every metric was attacked in {len(of_metric)} ways"
-        text = f"{ways}; {name} is fooled most often, by {sum(of_metric)} of them."
+        text = f"{ways}; {display_name(name)} is fooled most often, by {sum(of_metric)} of them."
         yield {"text": text, "file": links["metric"][name], "link": "See the metric"}
     if sound := sum(cell.sound is not None for paper in field.papers for cell in paper.cells):
         text = f"{count_noun(sound, 'published number')} of papers, and what they become when computed soundly."
@@ -159,12 +162,13 @@ def _findings(field: Field, links: Links) -> Iterator[Record]:
 
 
 def _leads(test_set: FieldSet) -> Iterator[Record]:
-    """Yield the best system of a set by each metric, and how many others are tied with it."""
+    """Yield the best system of a set by each metric that has a better side, and how many others are tied with it."""
     for spec, standings in test_set.standings.items():
+        if standings.better == "neither":
+            continue
         yield {
             **jsonable(vars(standings.systems[0])),
             "metric": spec,
-            "better": standings.better,
             "others": sum(standing.tied for standing in standings.systems),
             "systems": len(standings.systems),
             "clusters": standings.clusters,
@@ -183,6 +187,8 @@ def fill_set(field: Field, test_set: FieldSet, links: Links) -> Record:
     return {
         **test_set.about,
         "scope": f"{test_set.name}: {doubts.items} items{documents}, references: {many}, {len(systems)} systems.",
+        "partial": _find_partial(test_set),
+        "items": doubts.items,
         # The first stands over the picture.
         "sentences": [verdict(spec, standings[spec]) for spec in specs[1 : 1 + _MOST_SENTENCES]],
         "plots": show_panels(panels),
@@ -203,10 +209,17 @@ def fill_set(field: Field, test_set: FieldSet, links: Links) -> Record:
         "level": _level(field),
         "clustered": any(of.clusters > 1 for of in standings.values()),
         "signed": _signatures(row.signature for of in standings.values() for row in of.systems),
-        "warnings": list(_group_warnings(doubts.warnings)),
-        "alarms": doubts.alarms,
+        "warnings": list(_group_warnings(doubts.warnings, systems)),
+        "alarms": [(alarm.metric, _with_titles(alarm.message, systems)) for alarm in doubts.alarms],
         "reference_systems": doubts.reference_systems,
     }
+
+
+def _find_partial(test_set: FieldSet) -> list[Record]:
+    """Return the systems that lack outputs, those that lack most first, and of how many items they have one."""
+    standings = next(iter(test_set.standings.values()))
+    rows = sorted((row for row in standings.systems if row.n < test_set.doubts.items), key=lambda row: row.n)
+    return [{"system": row.system, "missing": test_set.doubts.items - row.n} for row in rows]
 
 
 def _cell(standing: Standing, among: Standings) -> Record:
@@ -226,13 +239,21 @@ def _describe_test(standings: Standings) -> str:
     )
 
 
-def _group_warnings(warnings: Sequence[Note]) -> Iterator[Record]:
+def _with_titles(text: str, systems: Iterable[str]) -> str:
+    """Return a text with the readable names of systems instead of the names of their files."""
+    for system in sorted(systems, key=len, reverse=True):
+        text = text.replace(short(system), data.system_title(system))
+    return text
+
+
+def _group_warnings(warnings: Sequence[Note], systems: Sequence[str]) -> Iterator[Record]:
     """Yield the first warning of each code, and where else it occurs."""
     same: dict[str, list[Note]] = {}
     for warning in warnings:
         same.setdefault(warning.code, []).append(warning)
     for code, (first, *others) in same.items():
-        yield {"code": code, "message": first.message, "more": listed([one.where for one in others if one.where])}
+        more = listed([data.system_title(family(one.where)) for one in others if one.where])
+        yield {"code": code, "message": _with_titles(first.message, systems), "more": more}
 
 
 def fill_system(field: Field, system: str, links: Links) -> Record:
@@ -244,13 +265,18 @@ def fill_system(field: Field, system: str, links: Links) -> Record:
         {"name": spec, "cells": [_cell(*of[spec]) if spec in of else None for of in by_set.values()]} for spec in specs
     ]
     sentences = [
-        f"On {name} by {spec}: place {row.rank} of {len(among.systems)}"
+        f"On {name} by {display_name(spec)}: place {row.rank} of {len(among.systems)}"
         + (f", cluster {row.cluster} of {among.clusters}." if among.clusters > 1 else ".")
         for name, of in by_set.items()
-        for spec, (row, among) in list(of.items())[:1]
+        for spec, (row, among) in [entry for entry in of.items() if entry[1][1].better != "neither"][:1]
     ]
     seeds = [
-        {"name": f"{name}: {spec}", "values": row.seeds, "mean": format_mean(row.seeds), "signature": row.signature}
+        {
+            "name": f"{name}: {display_name(spec)}",
+            "values": row.seeds,
+            "mean": format_mean(row.seeds),
+            "signature": row.signature,
+        }
         for name, spec, row, _ in scores
         if row.seeds
     ]
@@ -330,11 +356,11 @@ def fill_metric(field: Field, metric: FieldMetric, links: Links) -> Record:
         effects.sort(key=lambda effect: (-(effect["wrong_spreads"] or 0), -(effect["spreads"] or 0)))
     all_signatures = [*(lead["signature"] for lead in leads), *(row.signature for row in metric.people), signature]
     return {
-        "title": name,
+        "title": display_name(name),
         "scope": f"{metric.evidence.measures} {SIDES[metric.better].capitalize()}.",
         "evidence": metric.evidence,
         "people": jsonable([row.json() for row in metric.people]),
-        "verdict": audit.verdict if audit else "",
+        "verdict": audit.verdict.replace(name, display_name(name), 1) if audit else "",
         "audited": audit_text,
         "effects": effects,
         "plots": show_panels(panels),
@@ -433,9 +459,9 @@ def verdict(spec: str, standings: Standings) -> str:
     """Return a sentence about the best system by a metric and whether the difference is significant."""
     best, *others = standings.systems
     if standings.better == "neither":
-        return f"{spec} has no better side."
+        return f"By {display_name(spec)}, neither more nor less is better."
     score = interval(best.value, best.low, best.high, page=True)
-    text = f"By {spec}, {short(data.system_title(best.system))} scores best: {score}."
+    text = f"By {display_name(spec)}, {short(data.system_title(best.system))} scores best: {score}."
     ties = sum(standing.tied for standing in others)
     if not others or not standings.test:
         return text
@@ -444,7 +470,8 @@ def verdict(spec: str, standings: Standings) -> str:
 
 def name_column(spec: str, standings: Standings) -> str:
     """Return the heading of a metric, with the output that is compared if it has another name."""
-    return spec if standings.output == spec.partition("(")[0] else f"{spec}: {standings.output}"
+    name = display_name(spec)
+    return name if standings.output == spec.partition("(")[0] else f"{name}: {standings.output}"
 
 
 def plot_standings(
@@ -461,7 +488,7 @@ def plot_standings(
     clusters = [standing.cluster for standing in ranking]
     ends = frozenset(at for at in range(1, len(rows)) if clusters[at - 1] != clusters[at])
     figure = Strips(rows, f"{name_column(spec, standings)}, {SIDES[standings.better]}", ends=ends)
-    return Panel(f"{slug(name)}-{slug(spec)}", "scores", title or spec, caption, figure)
+    return Panel(f"{slug(name)}-{slug(spec)}", "scores", title or display_name(spec), caption, figure)
 
 
 def _score_row(spec: str, standing: Standing, standings: Standings, link: str) -> Strip:
@@ -470,7 +497,7 @@ def _score_row(spec: str, standing: Standing, standings: Standings, link: str) -
     name = abridge(data.system_title(standing.system))
     details = [
         label(standing.system) if name != label(standing.system) else "",
-        f"{spec} {interval(value, low, high, page=True)}",
+        f"{display_name(spec)} {interval(value, low, high, page=True)}",
         {"best": "best", "tied": "cannot be told from the best"}.get(kind, ""),
         f"cluster {standing.cluster} of {standings.clusters}" if standings.clusters > 1 else "",
         standing.signature,
@@ -496,7 +523,7 @@ def plot_attacks(spec: str, effects: Sequence[Effect], signature: str) -> Panel 
         "A gain of 1 (dashed line) is the distance from the worst system to the best."
     )
     figure = draw_gains(sorted(harmful, key=lambda effect: -effect.spreads), signature)
-    return Panel(f"tricks-{slug(spec)}", "tricks", f"{spec} under attack", caption, figure)
+    return Panel(f"tricks-{slug(spec)}", "tricks", f"{display_name(spec)} under attack", caption, figure)
 
 
 def plot_correlations(spec: str, rows: Sequence[Agreement]) -> Panel | None:
@@ -515,7 +542,7 @@ def plot_correlations(spec: str, rows: Sequence[Agreement]) -> Panel | None:
     best = max(strips, key=lambda strip: strip.value)
     caption = f"Strongest: {best.name}, {best.text}."
     figure = Strips(tuple(strips), "Pearson correlation over outputs", share=True)
-    return Panel(f"people-{slug(spec)}", "people", f"{spec} and people", caption, figure)
+    return Panel(f"people-{slug(spec)}", "people", f"{display_name(spec)} and people", caption, figure)
 
 
 def plot_moves(paper: str, cells: Sequence[Cell]) -> Iterator[Panel]:

@@ -209,6 +209,8 @@ def _standings(task: FieldTask) -> Standings:
     clusters = comparisons.clusters(task.spec) if comparisons else []
     best = evaluation.ranking(task.spec)[0]
     standings = []
+    metric = evaluation.metrics[task.spec]  # with a target, the distance from it is the headline
+    has_best = metric.better != "neither"
     for rank, system in enumerate(evaluation.ranking(task.spec), 1):
         record = evaluation[system][task.spec].json()
         is_different = comparisons is None or system == best or comparisons.pair(task.spec, best, system).significant
@@ -217,13 +219,12 @@ def _standings(task: FieldTask) -> Standings:
             system=system,
             rank=rank,
             cluster=next((number for number, names in enumerate(clusters, 1) if system in names), None),
-            best=system == best,
-            tied=not is_different,
+            best=has_best and system == best,
+            tied=has_best and not is_different,
             **{name: value for name, value in record.items() if name not in ("parts", "method")},
             seeds=seeds if len(seeds) > 1 else (),
         )
         standings.append(standing)
-    metric = evaluation.metrics[task.spec]  # with a target, the distance from it is the headline
     return Standings(
         better=metric.better,
         output=metric.outputs[0],

@@ -118,7 +118,9 @@ def ask(name: str, part: Part = "model", *, parameter: str = "model") -> HubMode
     import urllib.request
 
     absent = f"The model {name!r} is not on this machine, and"
-    offline = f"offline, pass a copy of it, {parameter}=DIRECTORY, or see plainly models --help"
+    offline = (
+        f"copy it from a machine where plainly models get {name} works (PLAINLY_MODELS), or pass {parameter}=DIRECTORY"
+    )
     if os.environ.get("HF_HUB_OFFLINE", "").casefold() in ("1", "true", "yes", "on"):
         raise DataUnavailable(f"{absent} HF_HUB_OFFLINE is set; {offline}")
     url = f"{endpoint()}/api/models/{quote(name)}?blobs=true"
