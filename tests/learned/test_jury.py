@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import stat
 from collections.abc import Callable, Iterator
@@ -302,6 +303,14 @@ def test_unparsed_answers_are_undefined_counted_and_kept(toy: Toy) -> None:
     count = toy.server.count
     toy.score()
     assert toy.server.count == count, "an answer that cannot be parsed is not asked for again"
+
+
+def test_a_notebook_has_a_loop_already(toy: Toy) -> None:
+    async def work() -> plainly.Evaluation:
+        return toy.score()
+
+    assert asyncio.run(work())["judge"].corpus == toy.score()["judge"].corpus
+    assert toy.server.count == len(OUTPUTS)
 
 
 def test_nothing_is_asked_twice(toy: Toy) -> None:

@@ -38,6 +38,8 @@ np.save(sys.argv[3], rows)
 print(run.used.calls)
 """
 
+PROGRAM = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from plainly.cli import main; sys.exit(main(sys.argv[1:]))"
+
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
@@ -163,6 +165,35 @@ def test_a_killed_run_continues_where_it_was(server: JudgeServer, tmp_path: Path
     # Only what was under way when the process died is asked for again.
     assert server.count - n <= 8
     assert n - killed_at <= int(result.stdout) <= n - killed_at + 8
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("delay", [0.0, 0.1])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_run_that_is_asked_to_end_ends_at_once(
+    server: JudgeServer, tmp_path: Path, number: signal.Signals, status: int, delay: float
+) -> None:
+    server.keep, server.delay = False, delay
+    judges = write_judges(tmp_path / "judges.toml", server.port, concurrency=16)
+    (tmp_path / "texts.txt").write_text("\n".join(TEXTS[:5000]), encoding="utf-8")
+    arguments = ["score", "texts.txt", "--source", "texts.txt", "-m", "judge", "--judges", str(judges)]
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *arguments], env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 120
+    while server.count < 300 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(number)
+    asked = server.count
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == status, errors
+    assert "Traceback" not in errors
+    assert server.count < asked + 1000
+    answered, server.count = server.count, 0
+    server.delay = 0
+    assert _measure(server, tmp_path, n=400)[:, 0].tolist() == _expected(400)
+    assert server.count <= max(0, 400 - answered) + 16, "answers are kept"
 
 
 @pytest.mark.long

@@ -122,7 +122,9 @@ class AnswerCache:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             os.chmod(path, 0o600)
-            with contextlib.closing(sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None)) as connection:
+            # The thread that sends requests writes, while the one that opened the file waits.
+            connecting = sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None, check_same_thread=False)
+            with contextlib.closing(connecting) as connection:
                 # What is written survives the end of the process, however it ends.
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")

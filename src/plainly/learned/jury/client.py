@@ -5,13 +5,12 @@ Answers are stored as they arrive, so that a run that ends for any reason can be
 
 import asyncio
 import contextlib
-import contextvars
 import datetime
 import email.utils
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -69,7 +68,7 @@ def ask(judge: JudgeSettings, requests: Mapping[str, Request], values: int) -> d
                 for key, answer in answers.items():
                     record.add(key, requests[key], answer)
             if missing:
-                _run(Client(judge, run, keep, tell).send_all, missing)
+                _run(Client(judge, run, keep, tell).send_all(missing))
     return answers
 
 
@@ -111,16 +110,26 @@ def _most(judge: JudgeSettings, request: Request) -> float:
     return judge.cost(read + schema + _TOKENS_OF_FORM, judge.max_tokens)
 
 
-def _run(work: Callable[[Mapping[str, Request]], Any], requests: Mapping[str, Request]) -> None:
-    """Run asynchronous work here, or in a thread where a loop is running already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work(requests))
-        return
-    context = contextvars.copy_context()
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Run asynchronous work in a thread of its own, and cancel it if this one is interrupted.
+
+    A notebook has a loop here already, and a loop would log what a signal raises in one of its callbacks, and go on.
+    """
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work)
+
+    def run() -> None:
+        with contextlib.closing(loop):
+            loop.run_until_complete(task)
+
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(context.run, asyncio.run, work(requests)).result()
+        future = thread.submit(run)
+        try:
+            future.result()
+        except BaseException:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(task.cancel)
+            raise
 
 
 @dataclass
