@@ -135,6 +135,20 @@ def test_a_server_that_repeats_the_key_does_not_bring_it_into_a_file(
     assert "very-secret" not in "".join(capfd.readouterr())
 
 
+def test_a_key_in_other_characters_of_json_does_not_come_into_a_file(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-very/secret"
+    monkeypatch.setenv("TOY_KEY", key)
+    toy.configure(key_env="TOY_KEY")
+    escaped = "".join(f"\\u{ord(character):04x}" for character in key)
+    toy.server.escape = (key.encode(), escaped.encode())
+    toy.server.answer = lambda body: json.dumps({"quality": 50, key: 1})
+    toy.server.fingerprint = lambda number: key
+    signature = str(toy.score(record=toy.folder / "record.jsonl")["judge"].signature)
+    written = [path.read_bytes() for path in toy.folder.rglob("*") if path.is_file()]
+    assert len(written) >= 3
+    assert all(b"very" not in text for text in (*written, signature.encode()))
+
+
 def test_a_key_in_the_file_is_refused_without_being_shown(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:
     for settings in ({"key_env": "sk-very-secret"}, {"api_key": "sk-very-secret"}, {"key": "sk-very-secret"}):
         toy.configure(**settings)
@@ -166,6 +180,8 @@ def test_a_key_that_is_missing_or_impossible_is_refused_without_being_shown(
         ({"price_in": 1}, "price_out"),
         ({"concurrency": 0}, "concurrency"),
         ({"omit": ["model"]}, "omit"),
+        ({"extra": {"n": 2}}, "extra must not name 'n'"),
+        ({"extra": {"api_key": "secret"}}, "key_env"),
     ],
 )
 def test_settings_that_are_wrong_are_refused(toy: Toy, settings: dict[str, object], message: str) -> None:
@@ -407,6 +423,50 @@ def test_max_cost_is_never_exceeded_and_the_run_can_be_resumed(toy: Toy) -> None
     with call_options(judges=toy.judges) as run:
         metric.measure(evalset, OUTPUTS)
     assert run.used.calls == rest
+
+
+def test_further_fields_of_a_request_shape_the_answer(toy: Toy) -> None:
+    first = toy.score()["judge"]
+    toy.configure(omit=["max_tokens", "temperature"], extra={"max_completion_tokens": 900, "reasoning_effort": "low"})
+    second = toy.score()["judge"]
+    body = toy.server.requests[-1]
+    assert (body["max_completion_tokens"], body["reasoning_effort"], body["seed"]) == (900, "low", 0)
+    assert not {"max_tokens", "temperature"} & set(body)
+    assert toy.server.count == 2 * len(OUTPUTS)
+    assert "|parameters:seed=0,max_completion_tokens=900,reasoning_effort=low|" in str(second.signature)
+    assert str(first.signature) != str(second.signature)
+
+
+def test_max_cost_needs_a_limit_for_an_answer(toy: Toy) -> None:
+    prices: dict[str, Any] = {"price_in": 0, "price_out": 1000, "omit": ["max_tokens"]}
+    toy.configure(**prices)
+    with pytest.raises(BadInput, match="max_completion_tokens"):
+        toy.score(max_cost=100.0)
+    assert toy.server.count == 0
+    toy.configure(**prices, extra={"max_completion_tokens": 1000}, concurrency=1)
+    with pytest.raises(CostLimit):
+        toy.score(max_cost=1.055)  # an answer may cost 1 and costs 0.01
+    assert toy.server.count == 6
+
+
+def test_a_cost_without_prices_is_unknown_and_not_zero(toy: Toy) -> None:
+    descriptions = []
+    for prices in ({}, {"price_in": 0, "price_out": 0}):
+        toy.configure(**prices)
+        with call_options(judges=toy.judges, dry_run=True) as run:
+            plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics="judge")
+        descriptions.append(run.describe_estimate())
+    assert ["0.00" in text for text in descriptions] == [False, True]
+    assert ["unknown" in text for text in descriptions] == [True, False]
+
+
+@pytest.mark.parametrize(("reason", "named"), [("length", True), ("stop", False)])
+def test_an_answer_that_is_cut_off_is_said_to_be(toy: Toy, reason: str, named: bool) -> None:
+    toy.server.answer, toy.server.finish_reason = lambda body: '{"qual', reason
+    with call_options(judges=toy.judges) as run:
+        plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics="judge")
+    (warning,) = (warning for warning in run.warnings if warning.code == "judge-unparsed")
+    assert ("max_tokens=200" in warning.message) == named
 
 
 def test_max_cost_needs_prices(toy: Toy) -> None:

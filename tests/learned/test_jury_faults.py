@@ -38,7 +38,13 @@ np.save(sys.argv[3], rows)
 print(run.used.calls)
 """
 
-PROGRAM = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); from plainly.cli import main; sys.exit(main(sys.argv[1:]))"
+PROGRAM = """
+import signal, sys
+from plainly.cli import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 @pytest.fixture
@@ -79,12 +85,46 @@ def test_a_fault_that_stays_is_an_error_that_keeps_the_answers(server: JudgeServ
     assert server.count == 3 + 4 + 3
 
 
-@pytest.mark.parametrize("fault", ["400", "401", "404", "422"])
-def test_a_request_that_the_server_refuses_is_not_repeated(server: JudgeServer, tmp_path: Path, fault: str) -> None:
+@pytest.mark.parametrize(("fault", "most"), [("401", 1), ("403", 1), ("404", 1), ("400", 6), ("413", 6), ("422", 6)])
+def test_a_request_that_the_server_refuses_is_not_repeated(
+    server: JudgeServer, tmp_path: Path, fault: str, most: int
+) -> None:
     server.fault = lambda number: fault
     with pytest.raises(BadInput, match=fault):
         _measure(server, tmp_path, concurrency=1)
-    assert server.count == 1
+    sent = [str(body["messages"]) for body in server.requests]
+    assert len(sent) == len(set(sent)) == most
+
+
+@pytest.mark.parametrize("at", [0, 3, 5])
+@pytest.mark.parametrize("fault", ["400", "413", "422"])
+def test_a_text_that_the_server_refuses_has_no_score_and_does_not_stop_the_others(
+    server: JudgeServer, tmp_path: Path, fault: str, at: int
+) -> None:
+    server.fault = lambda number: fault if number == at else ""
+    judges, metric = write_judges(tmp_path / "judges.toml", server.port, concurrency=1), registry.metric("judge")
+    with call_options(judges=judges, record=tmp_path / "run.jsonl") as run:
+        rows = metric.measure(EvalSet.of(TEXTS[:6]), TEXTS[:6])
+    points = metric.score(rows)[:, 0]
+    assert np.isnan(points).nonzero()[0].tolist() == [at]
+    assert [value for value in points.tolist() if value == value] == [
+        value for number, value in enumerate(_expected(6)) if number != at
+    ]
+    assert rows[:, 1].tolist() == [100.0 * (number == at) for number in range(6)]
+    assert [warning.code for warning in run.warnings] == ["judge-unparsed"]
+    assert fault in run.warnings[0].message
+    with call_options(replay=tmp_path / "run.jsonl"):
+        np.testing.assert_array_equal(metric.measure(EvalSet.of(TEXTS[:6]), TEXTS[:6]), rows)
+    assert server.count == 6
+    assert _measure(server, tmp_path)[:, 0].tolist() == _expected(6), "asked again, since it cost nothing"
+    assert server.count == 7
+
+
+def test_a_server_that_refuses_everything_from_some_point_stops_the_run(server: JudgeServer, tmp_path: Path) -> None:
+    server.fault = lambda number: "400" if number >= 5 else ""
+    with pytest.raises(BadInput, match="400"):
+        _measure(server, tmp_path, n=100, concurrency=1)
+    assert server.count == 5 + 10
 
 
 def test_the_server_decides_how_long_to_wait(server: JudgeServer, tmp_path: Path) -> None:

@@ -12,9 +12,12 @@ from plainly.core.errors import BadSpec, check_count
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Needs
 from plainly.learned.jury.answers import Answer
+from plainly.learned.jury.prompts import normalise_layout
 from plainly.learned.jury.rubrics import Rubric, read_rubric
 from plainly.learned.jury.settings import JudgeSettings
 from plainly.metrics.calibration import Calibration, read_calibration
+
+_SHOWN = 100  # characters of an answer that has no score
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,6 +44,21 @@ class JudgeMetric(Metric):
     def provenance(self, data: str) -> tuple[str, ...]:
         trace: Trace | None = current_run().traces.get((self, data))
         return (f"rubric:{self.questions.hash}", *(trace.remarks() if trace else ()))
+
+    def note_unparsed(self, judge: JudgeSettings, answer: Answer) -> None:
+        """Warn, once in a run, of an answer that has no score, and show how it begins."""
+        run = current_run()
+        if not run.is_first(f"unparsed {judge.name}"):
+            return
+        if answer.is_refused:
+            why = "The server did not accept some texts, which have no score"
+        elif answer.is_cut:
+            why = f"Some answers end at max_tokens={judge.most_tokens} and have no score. Allow more in judges.toml"
+        else:
+            why = "Some answers are not in the form that was asked for and have no score"
+        text = normalise_layout(answer.content or answer.refusal)
+        shown = f"“{text[:_SHOWN]}{'…' if text[_SHOWN:] else ''}”" if text else "it is empty"
+        run.warn(f"{why} (judge {judge.name!r}). The first: {shown}", "judge-unparsed")
 
     def trace(self, evalset: EvalSet, judge: JudgeSettings, answers: Iterable[Answer]) -> None:
         """Remember where answers about some data came from; warn if the server changed between them."""

@@ -73,7 +73,9 @@ class Judge(RatingMetric):
         unparsed = np.zeros((len(items), self.repeat, len(calls)))
         for (at, repetition, part), key in keys.items():
             parsed = answers[key].values(calls[part].criteria) if key in answers else {}
-            unparsed[at, repetition, part] = 0.0 if parsed is not None else 100.0
+            if parsed is None:
+                self.note_unparsed(judge, answers[key])
+                unparsed[at, repetition, part] = 100.0
             for name, value in (parsed or {}).items():
                 points[at, repetition, self.criteria.index(name)] = value
         return mean_rows(*self._columns(points), unparsed.mean(axis=(1, 2)))

@@ -55,6 +55,8 @@ class JudgePairs(PairwiseMetric, JudgeMetric):
         wins = np.full((len(first), 2), 0.5)
         for (at, is_reversed), key in keys.items():
             value = _choice(answers.get(key))
+            if np.isnan(value) and key in answers:
+                self.note_unparsed(judge, answers[key])
             wins[at, int(is_reversed)] = 1.0 - value if is_reversed else value
         agrees = wins[:, 0] == wins[:, 1]
         outcome = np.where(agrees, wins[:, 0], np.where(np.isnan(wins).any(axis=1), np.nan, 0.5))
