@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import stat
@@ -17,7 +18,8 @@ import pytest
 import plainly
 from conftest import ROOT
 from judge_server import FRAME, JudgeServer, hashed_points, run_server, texts_of, write_judges
-from plainly.cli import main
+from plainly.cli import commands, load_command, main
+from plainly.cli.options import command_parser
 from plainly.core import registry
 from plainly.core.calls import CostLimit, call_options
 from plainly.core.errors import BadInput, BadSpec, DataUnavailable, PlainlyError
@@ -590,6 +592,91 @@ def test_a_command_stops_at_its_cost(toy: Toy, capsys: pytest.CaptureFixture[str
     status, _, err = _run(capsys, *arguments, "--max-cost", "0.01")
     assert (status, toy.server.count) == (2, 0)
     assert "--max-cost 0.01" in err
+
+
+def _parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for name in commands():
+        parser = command_parser(name, load_command(name))
+        yield name, parser
+        for group in parser._subparsers._group_actions if parser._subparsers else ():
+            yield from ((f"{name} {action}", of_action) for action, of_action in (group.choices or {}).items())
+
+
+def test_every_command_that_takes_metrics_takes_a_limit_of_cost() -> None:
+    taking, limited = set(), set()
+    for name, parser in _parsers():
+        flags = set(parser._option_string_actions)
+        if flags & {"-m", "--metric", "--metrics", "--require", "--judges"} or name == "grid":
+            taking.add(name)
+        if {"--max-cost", "--dry-run", "--record", "--replay", "--judges"} <= flags:
+            limited.add(name)
+    assert {"score", "compare", "audit", "meta", "gate", "report", "grid", "operations correlate"} <= limited
+    assert taking - limited == {"doctor", "field"}, "doctor measures nothing, and the field refuses judges"
+
+
+def test_doctor_and_field_call_no_judge(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:
+    toy.judges.rename(toy.folder / "judges.toml")
+    default_path().parent.mkdir(parents=True)
+    (toy.folder / "judges.toml").rename(default_path())
+    assert _run(capsys, "doctor", *_write_texts(toy.folder), "-m", "judge")[0] in (0, 1)
+    status, _, err = _run(capsys, "field", "demo", "-m", "sari,judge", "--no-papers", "-o", "site")
+    assert status == 2
+    assert "calls a server" in err
+    assert not (toy.folder / "site").exists()
+    assert toy.server.count == 0
+
+
+GRID = """
+metrics = ["judge", "fkgl"]
+[test_sets.own]
+source = "source.txt"
+[systems]
+a = "a.txt"
+b = "b.txt"
+"""
+
+
+def test_a_grid_with_a_judge_has_a_dry_run_a_limit_and_no_stale_scores(
+    toy: Toy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write_texts(toy.folder)
+    (toy.folder / "grid.toml").write_text(GRID, encoding="utf-8")
+    toy.configure(price_in=1000, price_out=1000)
+    arguments = ["grid", "grid.toml", "--judges", str(toy.judges), "--json"]
+    status, out, err = _run(capsys, *arguments, "--dry-run")
+    assert (status, "24 calls" in out, toy.server.count) == (0, True, 0), err
+    assert not (toy.folder / "grid").exists()
+    status, _, err = _run(capsys, *arguments, "--max-cost", "3")
+    assert (status, 0 < toy.server.count < 24) == (2, True), err
+    status, out, err = _run(capsys, *arguments, "--max-cost", "100")
+    assert (status, toy.server.count) == (0, 24), err
+    before = {cell["system"]: cell["scores"]["judge"] for cell in json.loads(out)["cells"]}
+    assert before["a"] == float(toy.score()["judge"])
+    status, out, _ = _run(capsys, *arguments, "--dry-run")
+    assert (status, "24 calls" in out, " 24." in out) == (0, False, True)
+    toy.server.points = lambda texts, criterion: 7
+    toy.configure(model="another")
+    after = {cell["system"]: cell["scores"]["judge"] for cell in json.loads(_run(capsys, *arguments)[1])["cells"]}
+    assert set(after.values()) == {7}
+
+
+def test_operations_are_correlated_with_a_judge(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        {
+            "id": f"{at}-{number}",
+            "source": SOURCES[at],
+            "output": f"{OUTPUTS[at]} {number}",
+            "groups": [{"source": [0], "output": [], "label": "del"}] * number,
+        }
+        for at in range(12)
+        for number in range(2)
+    ]
+    (toy.folder / "pairs.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    arguments = ["operations", "correlate", "pairs.jsonl", "-m", "judge", "--judges", str(toy.judges)]
+    status, out, err = _run(capsys, *arguments, "--dry-run")
+    assert (status, "24 calls" in out, toy.server.count) == (0, True, 0), err
+    status, _, err = _run(capsys, *arguments)
+    assert (status, toy.server.count) == (0, 24), err
 
 
 def test_a_corpus_in_parts_is_refused(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:

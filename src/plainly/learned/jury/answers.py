@@ -62,7 +62,7 @@ class Answer:
     @property
     def is_cut(self) -> bool:
         """Whether the answer ended because it was as long as max_tokens allows."""
-        return self.response["choices"][0].get("finish_reason") == "length"
+        return bool(self.response["choices"][0].get("finish_reason") == "length")
 
     @property
     def content(self) -> str:
