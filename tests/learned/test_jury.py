@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import stat
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -499,10 +500,28 @@ def test_a_field_in_a_text_stays_as_it_is(toy: Toy) -> None:
         ("```python\nx = 1\n```", "x = 1"),
         ("2 * 3 * 4 is snake_case_name", "2 * 3 * 4 is snake_case_name"),
         ("a\u200bb\x00c\u202ed", "a b c d"),
+        ("Lebens\u00admittel und Was\u2060ser", "Lebensmittel und Wasser"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("3. Oktober: Tag der Deutschen Einheit", "3. Oktober: Tag der Deutschen Einheit"),
+        ("Feste\n3. Oktober\n25. Dezember", "Feste 3. Oktober 25. Dezember"),
+        ("- 5 °C is cold", "- 5 °C is cold"),
+        ("> 50 % of them", "> 50 % of them"),
+        ("- 5 apples\n- 7 pears", "5 apples 7 pears"),
+        ("- one", "one"),
+        ("* * *\nend", "end"),
+        ("<ul><li><b>Das</b> Amt</li><li>zahlt.</li></ul>", "Das Amt zahlt."),
+        ("a < b and c > d", "a < b and c > d"),
     ],
 )
 def test_layout_is_normalised(text: str, plain: str) -> None:
     assert normalise_layout(text) == plain
+
+
+@pytest.mark.parametrize("text", ["*a ", "[", "[a](", "_a ", "~~a ", "- a\n", "<b ", "> "])
+def test_the_layout_of_a_long_text_takes_no_long_time(text: str) -> None:
+    start = time.process_time()
+    normalise_layout(text * 30_000)
+    assert time.process_time() - start < 3
 
 
 def test_layout_may_be_kept(toy: Toy) -> None:
