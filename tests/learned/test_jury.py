@@ -252,10 +252,49 @@ def test_a_rubric_of_ones_own_in_toml_and_markdown(toy: Toy) -> None:
     assert [name for name, _, _ in FRAME.findall(prompt)] == ["simplified", "reference 1", "reference 2"]
 
 
+LEVELLED = """
+task = "Judge for readers at {level} who know {language}."
+prompt = "{output}"
+[[criteria]]
+name = "clarity"
+question = "Can they follow it at {level}? {braces} stay."
+"""
+
+
+@pytest.mark.parametrize("metric", ["judge", "judge-pairs"])
+def test_level_and_language_are_filled_in_task_and_questions(toy: Toy, metric: str) -> None:
+    (toy.folder / "own.toml").write_text(LEVELLED, encoding="utf-8")
+    toy.server.answer = lambda body: json.dumps({"clarity": 1} if metric == "judge" else {"better": "tie"})
+    outputs = {"a": OUTPUTS[:3], "b": [text.upper() for text in OUTPUTS[:3]]}
+
+    def score(spec: str, **texts: Any) -> None:
+        with call_options(judges=toy.judges):
+            plainly.score(outputs=outputs, metrics=[spec], intervals=False, **texts)
+
+    with pytest.raises(BadInput, match="level=A2"):
+        score(f"{metric}(rubric=own.toml)", language="en")
+    with pytest.raises(BadInput, match="language"):
+        score(f"{metric}(rubric=own.toml,level=A2)")
+    assert toy.server.count == 0
+    score(f"{metric}(rubric=own.toml,level=A2)", language="en")
+    assert toy.server.count == 6
+    for body in toy.server.requests:
+        asked = body["messages"][1]["content"]
+        assert asked.startswith("Judge for readers at A2 who know en.")
+        assert "follow it at A2? {braces} stay." in asked
+        assert "original" not in texts_of(body), "the rubric does not show it"
+    evalset = EvalSet.of([""] * 3, language="en", columns={"level": ("A1", "B1", "C1")})
+    score(f"{metric}(rubric=own.toml)", evalset=evalset)
+    levels = {body["messages"][1]["content"][21:23] for body in toy.server.requests[6:]}
+    assert levels == {"A1", "B1", "C1"}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ('task = "x"\ncriteria = []', "no criteria"),
+        ('task = "x {source}"\n[[criteria]]\nname = "a"\nquestion = "b"', "prompt"),
+        ('task = "x"\n[[criteria]]\nname = "a"\nquestion = "b {output}"', "prompt"),
         ('task = "x"\nprompt = "{source}"\n[[criteria]]\nname = "a"\nquestion = "b"', "output"),
         ('task = "x"\nprompt = "{output} {outptu}"\n[[criteria]]\nname = "a"\nquestion = "b"', "outptu"),
         ('task = "x"\n[[criteria]]\nname = "A b"\nquestion = "b"', "A b"),

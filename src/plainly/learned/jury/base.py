@@ -1,6 +1,6 @@
 """What all metrics that ask judges have in common: the rubric, how texts are shown, and where answers came from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from plainly.core.calls import current_run
-from plainly.core.errors import BadSpec, check_count
+from plainly.core.errors import BadInput, BadSpec, check_count
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Needs
 from plainly.learned.jury.answers import Answer
-from plainly.learned.jury.prompts import normalise_layout
+from plainly.learned.jury.prompts import item_values, normalise_layout
 from plainly.learned.jury.rubrics import Rubric, read_rubric
 from plainly.learned.jury.settings import JudgeSettings
 from plainly.metrics.calibration import Calibration, read_calibration
@@ -31,6 +31,7 @@ class JudgeMetric(Metric):
 
     rubric: str = "quality"
     layout: Literal["plain", "kept"] = "plain"
+    level: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -40,6 +41,20 @@ class JudgeMetric(Metric):
     def questions(self) -> Rubric:
         """The rubric as it was when the metric was made."""
         return read_rubric(self.rubric)
+
+    def values(self, evalset: EvalSet, outputs: Sequence[str]) -> list[dict[str, str]]:
+        """Return what the fields of the rubric stand for, for each item; what is missing is an error."""
+        fields = self.questions.fields
+        if "question" in fields and "question" not in evalset.columns:
+            raise BadInput(
+                f"rubric={self.rubric} asks about single places. plainly gate uses it for doubtful findings (doubts=); "
+                "elsewhere, the texts need a column question."
+            )
+        if "level" in fields and not self.level and "level" not in evalset.columns:
+            raise BadInput(f"rubric={self.rubric} needs a level: {self.name}(level=A2), or a column level.")
+        if "language" in fields and not evalset.language:
+            raise BadInput(f"rubric={self.rubric} needs the language of the texts. Name it: language=")
+        return item_values(evalset, outputs, level=self.level, keep_layout=self.layout == "kept")
 
     def provenance(self, data: str) -> tuple[str, ...]:
         trace: Trace | None = current_run().traces.get((self, data))
@@ -87,7 +102,6 @@ class RatingMetric(JudgeMetric):
 
     repeat: int = 1
     separate: bool = False
-    level: str = ""
     calibration: str = ""
 
     def __post_init__(self) -> None:

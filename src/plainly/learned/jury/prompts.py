@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plainly.core.evalset import EvalSet
-from plainly.learned.jury.rubrics import SYSTEM, Rubric, fill
+from plainly.learned.jury.rubrics import SYSTEM, Rubric, fill, fill_values
 from plainly.learned.jury.settings import JudgeSettings
 
 _LINES = re.compile(
@@ -93,9 +93,10 @@ def build_request(judge: JudgeSettings, rubric: Rubric, values: Mapping[str, str
     """Return the body of a request. The order of the criteria follows from the texts and the repetition."""
     criteria = list(rubric.criteria)
     random.Random(f"{values['source']}{values['output']}{repetition}").shuffle(criteria)
-    questions = {criterion.name: criterion.describe() for criterion in criteria}
+    questions = {criterion.name: fill_values(criterion.describe(), values) for criterion in criteria}
     schemas = {criterion.name: criterion.schema for criterion in criteria}
-    return build_body(judge, (rubric.task, fill(rubric.prompt, dict(values))), questions, schemas, repetition)
+    parts = fill_values(rubric.task, values), fill(rubric.prompt, values)
+    return build_body(judge, parts, questions, schemas, repetition)
 
 
 def build_body(
