@@ -194,6 +194,35 @@ def test_settings_that_are_wrong_are_refused(toy: Toy, settings: dict[str, objec
     assert "secret" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("address", "unencrypted"),
+    [
+        ("https://api.example.org/v1", False),
+        ("http://api.example.org/v1", True),
+        ("http://10.0.0.5:8000/v1", True),
+        ("http://localhost:8000/v1", False),
+        ("http://[::1]:8000/v1", False),
+    ],
+)
+def test_a_call_by_http_to_another_machine_is_called_unencrypted(toy: Toy, address: str, unencrypted: bool) -> None:
+    toy.configure(base_url=address)
+    (judge,) = read_judges(toy.judges).values()
+    assert judge.is_unencrypted == unencrypted
+
+
+def test_warnings_of_judges_are_not_in_results_without_a_judge(toy: Toy) -> None:
+    toy.server.answer = lambda body: "Great!"
+    with call_options(judges=toy.judges):
+        codes = [
+            {
+                warning["code"]
+                for warning in plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics=metric).json()["warnings"]
+            }
+            for metric in ("judge", "fkgl")
+        ]
+    assert ["judge-unparsed" in each for each in codes] == [True, False]
+
+
 def test_several_judges_are_told_apart(toy: Toy) -> None:
     toy.configure("one", "two")
     assert toy.score("judge(model=two)")["judge(model=two)"].n == len(OUTPUTS)
@@ -279,9 +308,9 @@ def test_level_and_language_are_filled_in_task_and_questions(toy: Toy, metric: s
     score(f"{metric}(rubric=own.toml,level=A2)", language="en")
     assert toy.server.count == 6
     for body in toy.server.requests:
-        asked = body["messages"][1]["content"]
-        assert asked.startswith("Judge for readers at A2 who know en.")
-        assert "follow it at A2? {braces} stay." in asked
+        prompt = body["messages"][1]["content"]
+        assert prompt.startswith("Judge for readers at A2 who know en.")
+        assert "follow it at A2? {braces} stay." in prompt
         assert "original" not in texts_of(body), "the rubric does not show it"
     evalset = EvalSet.of([""] * 3, language="en", columns={"level": ("A1", "B1", "C1")})
     score(f"{metric}(rubric=own.toml)", evalset=evalset)

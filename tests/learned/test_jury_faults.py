@@ -225,11 +225,11 @@ def test_a_run_that_is_asked_to_end_ends_at_once(
     while server.count < 300 and time.monotonic() < deadline:
         time.sleep(0.01)
     process.send_signal(number)
-    asked = server.count
+    count = server.count
     _, errors = process.communicate(timeout=60)
     assert process.returncode == status, errors
     assert "Traceback" not in errors
-    assert server.count < asked + 1000
+    assert server.count < count + 1000
     answered, server.count = server.count, 0
     server.delay = 0
     assert _measure(server, tmp_path, n=400)[:, 0].tolist() == _expected(400)

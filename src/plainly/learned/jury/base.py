@@ -72,8 +72,8 @@ class JudgeMetric(Metric):
         else:
             why = "Some answers are not in the form that was asked for and have no score"
         text = normalise_layout(answer.content or answer.refusal)
-        shown = f"“{text[:_SHOWN]}{'…' if text[_SHOWN:] else ''}”" if text else "it is empty"
-        run.warn(f"{why} (judge {judge.name!r}). The first: {shown}", "judge-unparsed")
+        beginning = f"“{text[:_SHOWN]}{'…' if text[_SHOWN:] else ''}”" if text else "it is empty"
+        run.warn(f"{why} (judge {judge.name!r}). The first: {beginning}", "judge-unparsed")
 
     def trace(self, evalset: EvalSet, judge: JudgeSettings, answers: Iterable[Answer]) -> None:
         """Remember where answers about some data came from; warn if the server changed between them."""

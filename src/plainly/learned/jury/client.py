@@ -179,7 +179,8 @@ class Client:
                 "judges.toml: extra = {max_completion_tokens = 2000}"
             )
         variable = f"the key in {judge.key_env}" if judge.key_env else "no key"
-        self.run.announce(f"judge {judge.name}: texts are sent to {judge.host} with {variable}")
+        unsafe = " and without encryption" if judge.is_unencrypted else ""
+        self.run.announce(f"judge {judge.name}: texts are sent to {judge.host} with {variable}{unsafe}")
         headers = {"Content-Type": "application/json"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
@@ -307,6 +308,8 @@ class Client:
     def _advice(self, response: "httpx.Response") -> str:
         if "response_format" in response.text or "json_schema" in response.text:
             return " If the server does not support answers by schema, set schema = false in judges.toml."
+        if response.status_code == 404:
+            return f" Check base_url, to which /chat/completions is added, and the model: {self.judge.model}"
         if response.status_code in (401, 403):
             return (
                 f" Check the key in {self.judge.key_env}."

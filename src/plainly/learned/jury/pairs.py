@@ -42,8 +42,8 @@ class JudgePairs(PairwiseMetric, JudgeMetric):
         values = self.values(evalset, first)
         for at, pair in enumerate(zip(first, second, strict=True)):
             texts = [self._show(text) for text in pair]
-            shown = [fill_values(rubric.task, values[at])]
-            shown += [f"{title}:\n{values[at][name]}" for name, title in _TITLES.items() if name in rubric.fields]
+            parts = [fill_values(rubric.task, values[at])]
+            parts += [f"{title}:\n{values[at][name]}" for name, title in _TITLES.items() if name in rubric.fields]
             for is_reversed in (False, True) if texts[0] != texts[1] else ():
                 a, b = reversed(texts) if is_reversed else texts
                 framed = (
@@ -51,7 +51,7 @@ class JudgePairs(PairwiseMetric, JudgeMetric):
                     f"The second simplified text:\n{frame('second', b)}",
                 )
                 questions = {"better": fill_values(question, values[at])}
-                body = build_body(judge, (*shown, *framed), questions, {"better": schema}, 0)
+                body = build_body(judge, (*parts, *framed), questions, {"better": schema}, 0)
                 request = Request(judge.url, body, rubric.hash, 0)
                 keys[at, is_reversed] = key = request.key
                 requests[key] = request

@@ -21,7 +21,7 @@ from plainly.core.metric import Needs
 from plainly.core.settings import Settings, convert_settings, read_toml
 
 FIELDS = ("source", "output", "references", "level", "language", "question")
-VALUES = ("level", "language")  # those of them that are no texts, and may be in the task and in questions too
+VALUES = ("level", "language")  # those of them that are values, not texts; they may be in the task and in questions too
 PROMPT = "The original text:\n{source}\n\nThe simplified text:\n{output}"
 # What every judge is told beside the rubric; a change of it is a change of every rubric.
 SYSTEM = (

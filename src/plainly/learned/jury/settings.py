@@ -84,6 +84,12 @@ class JudgeSettings(Settings, frozen=True, kw_only=True):
         return urlsplit(self.base_url).netloc
 
     @property
+    def is_unencrypted(self) -> bool:
+        """Whether texts and key can be read on their way: another machine is called by http."""
+        address = urlsplit(self.base_url)
+        return address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1")
+
+    @property
     def parameters(self) -> dict[str, object]:
         """The fields of a request that are the same for all texts."""
         fields = {name: getattr(self, name) for name in OPTIONAL_FIELDS if name not in self.omit}
