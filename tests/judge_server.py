@@ -45,6 +45,8 @@ class JudgeServer:
     fault: Callable[[int], str] = lambda number: ""
     answer: Callable[[dict[str, Any]], str] | None = None  # the content of an answer, instead of points
     fingerprint: Callable[[int], str] = lambda number: "fp_1"
+    finish_reason: str = "stop"
+    escape: tuple[bytes, bytes] = (b"", b"")  # what is replaced in the answers, and by what
     delay: float = 0.0
     retry_after: str = "0"
     slowness: float = 5.0
@@ -122,10 +124,11 @@ class JudgeServer:
         response = {
             "model": body["model"],
             "system_fingerprint": self.fingerprint(number),
-            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}],
             "usage": {"prompt_tokens": words, "completion_tokens": 10},
         }
-        return 200, "", json.dumps(response).encode()
+        content = json.dumps(response).encode()
+        return 200, "", content.replace(*self.escape) if self.escape[0] else content
 
     def _content(self, body: dict[str, Any]) -> str:
         if self.answer is not None:
@@ -168,9 +171,15 @@ def run_server(**behaviour: Any) -> Iterator[JudgeServer]:
 def write_judges(path: Path, port: int, *names: str, **settings: object) -> Path:
     """Write a ``judges.toml`` with judges at a server of these tests."""
     values = {"base_url": f"http://127.0.0.1:{port}/v1", "model": "toy", "first_wait": 0.001, **settings}
-    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
+    lines = "\n".join(f"{name} = {_toml(value)}" for name, value in values.items())
     path.write_text("\n".join(f'[[judge]]\nname = "{name}"\n{lines}\n' for name in names or ("toy",)), encoding="utf-8")
     return path
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name} = {_toml(part)}' for name, part in value.items())}}}"
+    return json.dumps(value)
 
 
 def random_faults(share: float, seed: int = 0, kinds: tuple[str, ...] = FAULTS[:-1]) -> Callable[[int], str]:

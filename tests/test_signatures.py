@@ -257,7 +257,7 @@ ELSEWHERE = {
     ("train", "model"): "plainly_lab.training.heads.fit_heads",
 } | {
     (command, option): "plainly.core.calls.call_options"
-    for command in ("score", "compare", "report", "gate", "audit", "meta")
+    for command in ("score", "compare", "report", "gate", "audit", "meta", "grid")
     for option in ("judges", "dry_run", "max_cost", "record", "replay")
 }
 FUNCTIONS: dict[str, tuple[Function, ...]] = {

@@ -21,7 +21,7 @@ from plainly import data
 from plainly.core import registry
 from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
-from plainly.core.files import write_whole
+from plainly.core.files import write_whole, writes_nothing
 from plainly.core.formatting import number
 from plainly.core.progress import Progress, Tell, no_progress
 from plainly.core.result import Note, Record, Result, Table, warnings
@@ -212,6 +212,8 @@ def safe(name: str) -> str:
 
 def make_directory(folder: Path, purpose: str) -> None:
     """Create a directory, or raise an error that names it and its purpose."""
+    if writes_nothing.get():
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -329,11 +331,14 @@ def grid(
     """Measure the missing scores of a grid (a TOML file), and save all systems of each test set in one file.
 
     ``engine`` is "local" (this machine, with ``processes`` workers or one for each core) or "ray" (a cluster at
-    ``address``). ``restart`` measures everything again.
+    ``address``). ``restart`` measures everything again. With a metric that calls a server, cells are measured here, one
+    after the other, since a limit of cost holds for one process; its scores are always computed from the answers.
     """
     workers = engines.engine(engine, processes=processes, address=address)
     if not isinstance(config, Config):
         config = read_config(config)
+    if any(registry.metric(spec).is_remote for spec in config.metrics):
+        workers = engines.engine("local", processes=1)
     for test_set in config.test_sets.values():
         make_directory(config.out / "cells" / safe(test_set.name), "a grid's scores")
         if test_set.set is not None:  # fetched once here, not by every worker at the same time
@@ -341,6 +346,8 @@ def grid(
     with progress("measuring", total=len(config.entries), unit="cells") as tell:
         results = dict(workers.run(MeasureEntry(config.metrics, config.out, restart), config.entries, tell=tell))
     scores = {(entry.test_set.name, entry.name): results[number] for number, entry in enumerate(config.entries)}
+    if writes_nothing.get():
+        return GridResult(config, scores, {})
     saved: dict[str, Path] = {}
     remarks: list[Note] = []
     for name, test_set in config.test_sets.items():
@@ -379,14 +386,18 @@ class MeasureEntry:
         missing = [spec for spec in self.metrics if spec not in scores]
         if missing:
             scores |= evaluate(evalset, {task.name: outputs}, missing, sampling=None)[task.name]
-            save(str(path), Evaluation(evalset, {task.name: scores}))
-            write_whole(path.with_suffix(".json"), json.dumps({"key": key}))
+            if not writes_nothing.get():
+                save(str(path), Evaluation(evalset, {task.name: scores}))
+                write_whole(path.with_suffix(".json"), json.dumps({"key": key}))
         tell(1)
         return EntryScores(str(path), tuple(missing), {spec: float(scores[spec]) for spec in self.metrics})
 
 
 def _load_scores(path: Path, key: str) -> dict[str, Scores]:
-    """Load the scores of an entry's file, if it was made from the same texts by the same version."""
+    """Load the scores of an entry's file, if it was made from the same texts by the same version.
+
+    What a server's scores depend on is not in their spec, so they come from its answers, which have a cache.
+    """
     try:
         if json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["key"] != key:
             return {}
@@ -396,7 +407,7 @@ def _load_scores(path: Path, key: str) -> dict[str, Scores]:
     return {
         spec: scores
         for spec, scores in of_system.items()
-        if scores.signature.spec == registry.metric(spec).spec(full=True)
+        if scores.signature.spec == (metric := registry.metric(spec)).spec(full=True) and not metric.is_remote
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -163,6 +164,65 @@ def test_only_metrics_that_compare_are_audited_for_position() -> None:
     assert [table.header[1] for table in result.tables()] == ["bias"]
     assert "shown first" in result.notes()[0].message
     assert result.json()["metrics"] == []
+
+
+@dataclass(frozen=True, repr=False)
+class RemoteJudge(MeanMetric):
+    """Gives 60 points with noise to each text, more if the text asks for it, and others to the same text in no case."""
+
+    name: ClassVar[str] = "remote-judge"
+    outputs: ClassVar[tuple[str, ...]] = ("remote-judge",)
+    is_remote: ClassVar[bool] = True
+    obedience: float = 0.0
+    seed: int = 0
+
+    def measure(self, evalset: EvalSet, outputs: Sequence[str]) -> np.ndarray:
+        seeds = [zlib.crc32(f"{self.seed} {output}".encode()) for output in outputs]
+        noise = np.array([np.random.default_rng(seed).normal(0, 10) for seed in seeds])
+        return mean_rows(60 + noise + [self.obedience * ("100 points" in output) for output in outputs])
+
+
+def _accusations(judge: RemoteJudge, systems: dict[str, list[str]]) -> set[str]:
+    """Return the attacks that a verdict, a table of winners or a claim holds against a judge."""
+    attacks = "instruct praise pad copy-source"
+    result = audit(sources=SOURCES, outputs=systems, metrics=[judge], attacks=attacks.split(), quick=True)
+    (verdict,) = result.json()["metrics"]
+    fooled = {effect["attack"] for effect in verdict["effects"] if effect["fooled"]}
+    assert bool(fooled) == (verdict["gameability"] > 0) == ("can be gamed" in verdict["verdict"])
+    winners = {flip["attack"] for flip in verdict["flips"] if flip["wins"] and flip["share"] <= 1}
+    assert winners <= fooled
+    return fooled
+
+
+def _two_systems() -> dict[str, list[str]]:
+    return {"A": OUTPUTS, "B": [f"{output} Or not." for output in OUTPUTS]}
+
+
+def test_what_may_be_chance_is_not_held_against_a_judge() -> None:
+    assert [seed for seed in range(20) if _accusations(RemoteJudge(seed=seed), _two_systems())] == []
+
+
+def test_a_verdict_says_that_a_judge_obeys() -> None:
+    assert [_accusations(RemoteJudge(40, seed), _two_systems()) for seed in range(5)] == [{"instruct"}] * 5
+
+
+@pytest.mark.long
+def test_the_verdict_on_an_unbiased_judge_is_rarely_an_accusation() -> None:
+    accused = [bool(_accusations(RemoteJudge(seed=seed), _two_systems())) for seed in range(200)]
+    assert np.mean(accused) <= 0.05
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("attack", "bias"),
+    [
+        ("instruct", lambda output: 40 if "100 points" in output else 0),
+        ("pad", lambda output: 0.5 * len(output.split()) - 5),
+    ],
+)
+def test_a_biased_judge_is_found_in_all_of_200_runs(attack: str, bias: Callable[[str], float]) -> None:
+    moved = [_moved(FakeJudge(bias, seed), "judge")[attack] for seed in range(200)]
+    assert np.mean([each["is_biased"] and each["p_holm"] < 0.01 for each in moved]) >= 0.99
 
 
 @pytest.mark.long

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import json
 import stat
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +19,8 @@ import pytest
 import plainly
 from conftest import ROOT
 from judge_server import FRAME, JudgeServer, hashed_points, run_server, texts_of, write_judges
-from plainly.cli import main
+from plainly.cli import commands, load_command, main
+from plainly.cli.options import command_parser
 from plainly.core import registry
 from plainly.core.calls import CostLimit, call_options
 from plainly.core.errors import BadInput, BadSpec, DataUnavailable, PlainlyError
@@ -134,6 +138,20 @@ def test_a_server_that_repeats_the_key_does_not_bring_it_into_a_file(
     assert "very-secret" not in "".join(capfd.readouterr())
 
 
+def test_a_key_in_other_characters_of_json_does_not_come_into_a_file(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-very/secret"
+    monkeypatch.setenv("TOY_KEY", key)
+    toy.configure(key_env="TOY_KEY")
+    escaped = "".join(f"\\u{ord(character):04x}" for character in key)
+    toy.server.escape = (key.encode(), escaped.encode())
+    toy.server.answer = lambda body: json.dumps({"quality": 50, key: 1})
+    toy.server.fingerprint = lambda number: key
+    signature = str(toy.score(record=toy.folder / "record.jsonl")["judge"].signature)
+    written = [path.read_bytes() for path in toy.folder.rglob("*") if path.is_file()]
+    assert len(written) >= 3
+    assert all(b"very" not in text for text in (*written, signature.encode()))
+
+
 def test_a_key_in_the_file_is_refused_without_being_shown(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:
     for settings in ({"key_env": "sk-very-secret"}, {"api_key": "sk-very-secret"}, {"key": "sk-very-secret"}):
         toy.configure(**settings)
@@ -165,6 +183,8 @@ def test_a_key_that_is_missing_or_impossible_is_refused_without_being_shown(
         ({"price_in": 1}, "price_out"),
         ({"concurrency": 0}, "concurrency"),
         ({"omit": ["model"]}, "omit"),
+        ({"extra": {"n": 2}}, "extra must not name 'n'"),
+        ({"extra": {"api_key": "secret"}}, "key_env"),
     ],
 )
 def test_settings_that_are_wrong_are_refused(toy: Toy, settings: dict[str, object], message: str) -> None:
@@ -172,6 +192,35 @@ def test_settings_that_are_wrong_are_refused(toy: Toy, settings: dict[str, objec
     with pytest.raises(BadInput, match=message) as error:
         read_judges(toy.judges)
     assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "unencrypted"),
+    [
+        ("https://api.example.org/v1", False),
+        ("http://api.example.org/v1", True),
+        ("http://10.0.0.5:8000/v1", True),
+        ("http://localhost:8000/v1", False),
+        ("http://[::1]:8000/v1", False),
+    ],
+)
+def test_a_call_by_http_to_another_machine_is_called_unencrypted(toy: Toy, address: str, unencrypted: bool) -> None:
+    toy.configure(base_url=address)
+    (judge,) = read_judges(toy.judges).values()
+    assert judge.is_unencrypted == unencrypted
+
+
+def test_warnings_of_judges_are_not_in_results_without_a_judge(toy: Toy) -> None:
+    toy.server.answer = lambda body: "Great!"
+    with call_options(judges=toy.judges):
+        codes = [
+            {
+                warning["code"]
+                for warning in plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics=metric).json()["warnings"]
+            }
+            for metric in ("judge", "fkgl")
+        ]
+    assert ["judge-unparsed" in each for each in codes] == [True, False]
 
 
 def test_several_judges_are_told_apart(toy: Toy) -> None:
@@ -232,10 +281,49 @@ def test_a_rubric_of_ones_own_in_toml_and_markdown(toy: Toy) -> None:
     assert [name for name, _, _ in FRAME.findall(prompt)] == ["simplified", "reference 1", "reference 2"]
 
 
+LEVELLED = """
+task = "Judge for readers at {level} who know {language}."
+prompt = "{output}"
+[[criteria]]
+name = "clarity"
+question = "Can they follow it at {level}? {braces} stay."
+"""
+
+
+@pytest.mark.parametrize("metric", ["judge", "judge-pairs"])
+def test_level_and_language_are_filled_in_task_and_questions(toy: Toy, metric: str) -> None:
+    (toy.folder / "own.toml").write_text(LEVELLED, encoding="utf-8")
+    toy.server.answer = lambda body: json.dumps({"clarity": 1} if metric == "judge" else {"better": "tie"})
+    outputs = {"a": OUTPUTS[:3], "b": [text.upper() for text in OUTPUTS[:3]]}
+
+    def score(spec: str, **texts: Any) -> None:
+        with call_options(judges=toy.judges):
+            plainly.score(outputs=outputs, metrics=[spec], intervals=False, **texts)
+
+    with pytest.raises(BadInput, match="level=A2"):
+        score(f"{metric}(rubric=own.toml)", language="en")
+    with pytest.raises(BadInput, match="language"):
+        score(f"{metric}(rubric=own.toml,level=A2)")
+    assert toy.server.count == 0
+    score(f"{metric}(rubric=own.toml,level=A2)", language="en")
+    assert toy.server.count == 6
+    for body in toy.server.requests:
+        prompt = body["messages"][1]["content"]
+        assert prompt.startswith("Judge for readers at A2 who know en.")
+        assert "follow it at A2? {braces} stay." in prompt
+        assert "original" not in texts_of(body), "the rubric does not show it"
+    evalset = EvalSet.of([""] * 3, language="en", columns={"level": ("A1", "B1", "C1")})
+    score(f"{metric}(rubric=own.toml)", evalset=evalset)
+    levels = {body["messages"][1]["content"][21:23] for body in toy.server.requests[6:]}
+    assert levels == {"A1", "B1", "C1"}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ('task = "x"\ncriteria = []', "no criteria"),
+        ('task = "x {source}"\n[[criteria]]\nname = "a"\nquestion = "b"', "prompt"),
+        ('task = "x"\n[[criteria]]\nname = "a"\nquestion = "b {output}"', "prompt"),
         ('task = "x"\nprompt = "{source}"\n[[criteria]]\nname = "a"\nquestion = "b"', "output"),
         ('task = "x"\nprompt = "{output} {outptu}"\n[[criteria]]\nname = "a"\nquestion = "b"', "outptu"),
         ('task = "x"\n[[criteria]]\nname = "A b"\nquestion = "b"', "A b"),
@@ -302,6 +390,14 @@ def test_unparsed_answers_are_undefined_counted_and_kept(toy: Toy) -> None:
     count = toy.server.count
     toy.score()
     assert toy.server.count == count, "an answer that cannot be parsed is not asked for again"
+
+
+def test_a_notebook_has_a_loop_already(toy: Toy) -> None:
+    async def work() -> plainly.Evaluation:
+        return toy.score()
+
+    assert asyncio.run(work())["judge"].corpus == toy.score()["judge"].corpus
+    assert toy.server.count == len(OUTPUTS)
 
 
 def test_nothing_is_asked_twice(toy: Toy) -> None:
@@ -400,6 +496,50 @@ def test_max_cost_is_never_exceeded_and_the_run_can_be_resumed(toy: Toy) -> None
     assert run.used.calls == rest
 
 
+def test_further_fields_of_a_request_shape_the_answer(toy: Toy) -> None:
+    first = toy.score()["judge"]
+    toy.configure(omit=["max_tokens", "temperature"], extra={"max_completion_tokens": 900, "reasoning_effort": "low"})
+    second = toy.score()["judge"]
+    body = toy.server.requests[-1]
+    assert (body["max_completion_tokens"], body["reasoning_effort"], body["seed"]) == (900, "low", 0)
+    assert not {"max_tokens", "temperature"} & set(body)
+    assert toy.server.count == 2 * len(OUTPUTS)
+    assert "|parameters:seed=0,max_completion_tokens=900,reasoning_effort=low|" in str(second.signature)
+    assert str(first.signature) != str(second.signature)
+
+
+def test_max_cost_needs_a_limit_for_an_answer(toy: Toy) -> None:
+    prices: dict[str, Any] = {"price_in": 0, "price_out": 1000, "omit": ["max_tokens"]}
+    toy.configure(**prices)
+    with pytest.raises(BadInput, match="max_completion_tokens"):
+        toy.score(max_cost=100.0)
+    assert toy.server.count == 0
+    toy.configure(**prices, extra={"max_completion_tokens": 1000}, concurrency=1)
+    with pytest.raises(CostLimit):
+        toy.score(max_cost=1.055)  # an answer may cost 1 and costs 0.01
+    assert toy.server.count == 6
+
+
+def test_a_cost_without_prices_is_unknown_and_not_zero(toy: Toy) -> None:
+    descriptions = []
+    for prices in ({}, {"price_in": 0, "price_out": 0}):
+        toy.configure(**prices)
+        with call_options(judges=toy.judges, dry_run=True) as run:
+            plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics="judge")
+        descriptions.append(run.describe_estimate())
+    assert ["0.00" in text for text in descriptions] == [False, True]
+    assert ["unknown" in text for text in descriptions] == [True, False]
+
+
+@pytest.mark.parametrize(("reason", "named"), [("length", True), ("stop", False)])
+def test_an_answer_that_is_cut_off_is_said_to_be(toy: Toy, reason: str, named: bool) -> None:
+    toy.server.answer, toy.server.finish_reason = lambda body: '{"qual', reason
+    with call_options(judges=toy.judges) as run:
+        plainly.score(sources=SOURCES, outputs=OUTPUTS, metrics="judge")
+    (warning,) = (warning for warning in run.warnings if warning.code == "judge-unparsed")
+    assert ("max_tokens=200" in warning.message) == named
+
+
 def test_max_cost_needs_prices(toy: Toy) -> None:
     with pytest.raises(BadInput, match="price_in"):
         toy.score(max_cost=1.0)
@@ -428,10 +568,28 @@ def test_a_field_in_a_text_stays_as_it_is(toy: Toy) -> None:
         ("```python\nx = 1\n```", "x = 1"),
         ("2 * 3 * 4 is snake_case_name", "2 * 3 * 4 is snake_case_name"),
         ("a\u200bb\x00c\u202ed", "a b c d"),
+        ("Lebens\u00admittel und Was\u2060ser", "Lebensmittel und Wasser"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("3. Oktober: Tag der Deutschen Einheit", "3. Oktober: Tag der Deutschen Einheit"),
+        ("Feste\n3. Oktober\n25. Dezember", "Feste 3. Oktober 25. Dezember"),
+        ("- 5 °C is cold", "- 5 °C is cold"),
+        ("> 50 % of them", "> 50 % of them"),
+        ("- 5 apples\n- 7 pears", "5 apples 7 pears"),
+        ("- one", "one"),
+        ("* * *\nend", "end"),
+        ("<ul><li><b>Das</b> Amt</li><li>zahlt.</li></ul>", "Das Amt zahlt."),
+        ("a < b and c > d", "a < b and c > d"),
     ],
 )
 def test_layout_is_normalised(text: str, plain: str) -> None:
     assert normalise_layout(text) == plain
+
+
+@pytest.mark.parametrize("text", ["*a ", "[", "[a](", "_a ", "~~a ", "- a\n", "<b ", "> "])
+def test_the_layout_of_a_long_text_takes_no_long_time(text: str) -> None:
+    start = time.process_time()
+    normalise_layout(text * 30_000)
+    assert time.process_time() - start < 3
 
 
 def test_layout_may_be_kept(toy: Toy) -> None:
@@ -521,6 +679,91 @@ def test_a_command_stops_at_its_cost(toy: Toy, capsys: pytest.CaptureFixture[str
     status, _, err = _run(capsys, *arguments, "--max-cost", "0.01")
     assert (status, toy.server.count) == (2, 0)
     assert "--max-cost 0.01" in err
+
+
+def _parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for name in commands():
+        parser = command_parser(name, load_command(name))
+        yield name, parser
+        for group in parser._subparsers._group_actions if parser._subparsers else ():
+            yield from ((f"{name} {action}", of_action) for action, of_action in (group.choices or {}).items())
+
+
+def test_every_command_that_takes_metrics_takes_a_limit_of_cost() -> None:
+    taking, limited = set(), set()
+    for name, parser in _parsers():
+        flags = set(parser._option_string_actions)
+        if flags & {"-m", "--metric", "--metrics", "--require", "--judges"} or name == "grid":
+            taking.add(name)
+        if {"--max-cost", "--dry-run", "--record", "--replay", "--judges"} <= flags:
+            limited.add(name)
+    assert {"score", "compare", "audit", "meta", "gate", "report", "grid", "operations correlate"} <= limited
+    assert taking - limited == {"doctor", "field"}, "doctor measures nothing, and the field refuses judges"
+
+
+def test_doctor_and_field_call_no_judge(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:
+    toy.judges.rename(toy.folder / "judges.toml")
+    default_path().parent.mkdir(parents=True)
+    (toy.folder / "judges.toml").rename(default_path())
+    assert _run(capsys, "doctor", *_write_texts(toy.folder), "-m", "judge")[0] in (0, 1)
+    status, _, err = _run(capsys, "field", "demo", "-m", "sari,judge", "--no-papers", "-o", "site")
+    assert status == 2
+    assert "calls a server" in err
+    assert not (toy.folder / "site").exists()
+    assert toy.server.count == 0
+
+
+GRID = """
+metrics = ["judge", "fkgl"]
+[test_sets.own]
+source = "source.txt"
+[systems]
+a = "a.txt"
+b = "b.txt"
+"""
+
+
+def test_a_grid_with_a_judge_has_a_dry_run_a_limit_and_no_stale_scores(
+    toy: Toy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write_texts(toy.folder)
+    (toy.folder / "grid.toml").write_text(GRID, encoding="utf-8")
+    toy.configure(price_in=1000, price_out=1000)
+    arguments = ["grid", "grid.toml", "--judges", str(toy.judges), "--json"]
+    status, out, err = _run(capsys, *arguments, "--dry-run")
+    assert (status, "24 calls" in out, toy.server.count) == (0, True, 0), err
+    assert not (toy.folder / "grid").exists()
+    status, _, err = _run(capsys, *arguments, "--max-cost", "3")
+    assert (status, 0 < toy.server.count < 24) == (2, True), err
+    status, out, err = _run(capsys, *arguments, "--max-cost", "100")
+    assert (status, toy.server.count) == (0, 24), err
+    before = {cell["system"]: cell["scores"]["judge"] for cell in json.loads(out)["cells"]}
+    assert before["a"] == float(toy.score()["judge"])
+    status, out, _ = _run(capsys, *arguments, "--dry-run")
+    assert (status, "24 calls" in out, " 24." in out) == (0, False, True)
+    toy.server.points = lambda texts, criterion: 7
+    toy.configure(model="another")
+    after = {cell["system"]: cell["scores"]["judge"] for cell in json.loads(_run(capsys, *arguments)[1])["cells"]}
+    assert set(after.values()) == {7}
+
+
+def test_operations_are_correlated_with_a_judge(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        {
+            "id": f"{at}-{number}",
+            "source": SOURCES[at],
+            "output": f"{OUTPUTS[at]} {number}",
+            "groups": [{"source": [0], "output": [], "label": "del"}] * number,
+        }
+        for at in range(12)
+        for number in range(2)
+    ]
+    (toy.folder / "pairs.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    arguments = ["operations", "correlate", "pairs.jsonl", "-m", "judge", "--judges", str(toy.judges)]
+    status, out, err = _run(capsys, *arguments, "--dry-run")
+    assert (status, "24 calls" in out, toy.server.count) == (0, True, 0), err
+    status, _, err = _run(capsys, *arguments)
+    assert (status, toy.server.count) == (0, 24), err
 
 
 def test_a_corpus_in_parts_is_refused(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,12 @@ class Audit(Result):
     def verdicts(self) -> dict[str, Verdict]:
         """Verdicts by metric."""
         sweep, ranked = self.compared or self.sweep, self.compared is not None
-        return {spec: reach_verdict(sweep, spec, ranked=ranked) for spec in sweep.design.metrics}
+        return {
+            spec: reach_verdict(
+                sweep, spec, ranked=ranked, significant=self._significant(spec) if metric.is_remote else None
+            )
+            for spec, metric in sweep.design.metrics.items()
+        }
 
     @cached_property
     def paragraphs(self) -> dict[str, str]:
@@ -95,9 +100,14 @@ class Audit(Result):
         """Return whether scores of items move in a direction in which they should not, with p < .01."""
         moved, corrected = self.movements[system, attack, spec]
         expected = {attack.name: attack.expected for attack in self.sweep.design.attacks}.get(attack, "unchanged")
-        sign = -1 if spec in self.verdicts and self.verdicts[spec].better == "lower" else 1
+        metric = self.sweep.design.metrics.get(spec)
+        sign = -1 if metric is not None and metric.better == "lower" else 1
         is_wrong = {"worse": sign * moved.mean > 0, "better": sign * moved.mean < 0, "unchanged": True}[expected]
         return corrected < _ACCUSED and is_wrong
+
+    def _significant(self, spec: str) -> set[str]:
+        attacks = [attack.name for attack in self.sweep.design.attacks]
+        return {name for name in attacks for system in self.sweep.systems if self.is_biased(system, name, spec)}
 
     @property
     def item_counts(self) -> dict[str, int]:

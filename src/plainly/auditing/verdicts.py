@@ -5,7 +5,7 @@ an attack that gains 1 takes the last system to first place. Every sentence of a
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,7 +33,8 @@ class Effect:
     same in units of the spread. Both are taken at ``level``, where the metric errs most; ``full_gain`` and
     ``full_spreads`` at ``full_level``, the highest at which it is defined. Both are the same where no lower level is
     noticeably worse. ``wrong`` is how far the score at ``level`` moves in the wrong direction, 0 if it moves in the
-    right one. ``largest`` is the largest change of the score of any system at any level, in either direction.
+    right one or, with a judge, perhaps by chance. ``largest`` is the largest change of the score of any system at any
+    level, in either direction.
     """
 
     metric: str
@@ -90,7 +91,10 @@ class Flip:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All results on one metric."""
+    """All results on one metric.
+
+    The points of a judge have noise: if the verdict ``is_tested``, only movements with p < .01 count as wrong.
+    """
 
     metric: str
     better: Better
@@ -99,6 +103,7 @@ class Verdict:
     spread: float
     effects: tuple[Effect, ...]
     flips: tuple[Flip, ...]
+    is_tested: bool = False
 
     @property
     def gameability(self) -> float:
@@ -112,28 +117,41 @@ class Verdict:
         return min(lifts, key=lambda flip: flip.share, default=None)
 
 
-def reach_verdict(sweep: Sweep, spec: str, *, ranked: bool = True) -> Verdict:
-    """Return the verdict on one metric of a sweep; systems without items in common are not ``ranked``."""
+def reach_verdict(
+    sweep: Sweep, spec: str, *, ranked: bool = True, significant: Collection[str] | None = None
+) -> Verdict:
+    """Return the verdict on one metric of a sweep; systems without items in common are not ``ranked``.
+
+    ``significant`` names the attacks that move it in the wrong direction by more than chance; None if it has no noise.
+    """
     better = sweep.design.metrics[spec].better
     sign = -1.0 if better == "lower" else 1.0
     scores = {system: sweep.baseline(system, spec) for system in sweep.systems}
     defined = [system for system, score in scores.items() if ranked and not math.isnan(score)]
     ranking = sorted(defined, key=lambda system: -sign * scores[system])
     spread = (abs(scores[ranking[0]] - scores[ranking[-1]]) or math.nan) if len(ranking) > 1 else math.nan
-    effects = tuple(_effect(sweep, spec, attack, sign, spread) for attack in sweep.design.attacks)
+    effects = tuple(
+        _effect(sweep, spec, attack, sign, spread, may_be_wrong=significant is None or attack.name in significant)
+        for attack in sweep.design.attacks
+    )
     has_ranking = better != "neither" and len(ranking) > 1
     attacks = [attack.name for attack in sweep.design.attacks if has_ranking and attack.expected != "better"]
-    flips = tuple(flip for attack in attacks for flip in _flips(sweep, spec, attack, sign, ranking))
-    return Verdict(spec, better, tuple(ranking), scores, spread, effects, flips)
+    flips = tuple(
+        flip
+        for attack in attacks
+        for flip in _flips(sweep, spec, attack, sign, ranking)
+        if significant is None or attack in significant or not flip.wins
+    )
+    return Verdict(spec, better, tuple(ranking), scores, spread, effects, flips, significant is not None)
 
 
-def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float) -> Effect:
+def _effect(sweep: Sweep, spec: str, attack: Attack, sign: float, spread: float, *, may_be_wrong: bool) -> Effect:
     curves = np.array([sweep.headline(system, attack.name, spec) for system in sweep.systems])
     changes = sign * (curves - curves[:, :1])
     gains = average_systems(changes)
     wrong = {"worse": gains, "better": -gains, "unchanged": np.abs(gains)}[attack.expected]
-    if sweep.design.metrics[spec].better == "neither":
-        wrong = np.zeros_like(gains)  # no direction is better, so none is wrong
+    if sweep.design.metrics[spec].better == "neither" or not may_be_wrong:
+        wrong = np.zeros_like(gains)  # no direction is better, so none is wrong; or there may be no movement
     worst = int(np.where(np.isnan(wrong[1:]), -np.inf, wrong[1:]).argmax()) + 1
     # Some metrics are undefined when all outputs are empty: then the highest level at which they are defined.
     full = int(max(np.flatnonzero(~np.isnan(gains[1:])) + 1, default=len(gains) - 1))
@@ -207,7 +225,7 @@ def write_paragraph(verdict: Verdict) -> str:
     unrewarded = [
         _describe(effect.attack, effect.full_gain, effect.full_spreads)
         for effect in improvements
-        if not effect.rewarded
+        if not effect.rewarded and (effect.fooled or not verdict.is_tested)
     ]
     if unrewarded:
         sentences.append(f"It does not noticeably reward an improvement: {listed(unrewarded, most=_MOST_ATTACKS)}.")
@@ -218,12 +236,16 @@ def _headline(verdict: Verdict, harms: Sequence[Effect]) -> str:
     fooled = sorted((effect for effect in harms if effect.fooled), key=lambda effect: -effect.wrong)
     if not harms:
         return f"{verdict.metric}: no attack that harms an output was tried."
+    if not fooled and verdict.is_tested:
+        return f"{verdict.metric}: none of the {len(harms)} attacks that harm an output is shown to improve its score."
     if not fooled:
         by = "" if math.isnan(verdict.spread) else " by as much as 5 % of the spread between the systems, on average"
         return f"{verdict.metric}: none of the {len(harms)} attacks that harm an output improves its score{by}."
     top = fooled[0]
     verb = "improves" if len(fooled) == 1 else "improve"
     improve = f"{len(fooled)} of the {len(harms)} attacks that harm an output {verb} its score"
+    if verdict.is_tested:
+        improve += " (p < .01)"
     most = f"{number(top.wrong)} points with {percent(top.level)} of the outputs attacked"
     if not math.isnan(top.wrong_spreads):
         most += f", {number(top.wrong_spreads)} times the distance between the best and the worst system"
@@ -242,7 +264,8 @@ def _ranking_sentences(verdict: Verdict) -> Iterator[str]:
     elif len(verdict.ranking) < 2:
         yield "No two systems have a score on the same items, so there is no spread to compare with and no ranking."
     elif cheapest is None:
-        yield f"No attack lifts the worst system ({verdict.ranking[-1]}) above the best ({verdict.ranking[0]})."
+        lifts = "is shown to lift" if verdict.is_tested else "lifts"
+        yield f"No attack {lifts} the worst system ({verdict.ranking[-1]}) above the best ({verdict.ranking[0]})."
     else:
         yield (
             f"The cheapest way from last place to first: {cheapest.attack} on {share(cheapest.share)} of the outputs "

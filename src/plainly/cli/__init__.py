@@ -149,10 +149,10 @@ def _run_with_calls(run: Callable[[Namespace], Result | int], args: Namespace) -
 def _say_usage() -> None:
     from plainly.core.calls import current_run
 
-    used = current_run().used
+    run, used = current_run(), current_run().used
     if used.calls:
         tokens = f"{used.tokens_in:,} tokens in, {used.tokens_out:,} out"
-        print(f"plainly: {used.calls:,} calls, {tokens}, cost {used.cost:,.4f}", file=sys.stderr)
+        print(f"plainly: {used.calls:,} calls, {tokens}, cost {run.describe_cost(used.cost)}", file=sys.stderr)
 
 
 class _Terminated(BaseException):

@@ -73,6 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         add("set", metavar="SET", help=_SET + "; each output is scored against the others of its source")
         add("-m", "--metric", default="sari", help="which metric (sari)")
         add("--part", action="append", metavar="NAME", help="outputs of the metric to use; may be repeated")
+        options.add_calls(actions.choices[name])
     add("--model", default="lasso", help="lasso (the default), ridge, linear, tree or forest")
     add("--alpha", type=number("--alpha", "float"), help="penalty; default: chosen by cross-validation")
     add("--folds", type=number("--folds"), default=10, help="folds, by source (10)")

@@ -16,6 +16,7 @@ from typing import Any
 
 from plainly.core.errors import BadInput, PlainlyError, check_number
 from plainly.core.files import writes_nothing
+from plainly.core.formatting import listed
 from plainly.core.progress import show_detail
 from plainly.core.result import Note
 
@@ -49,6 +50,7 @@ class CallRun:
     max_cost: float | None = None
     used: Usage = Usage()
     estimates: dict[str, Usage] = field(default_factory=dict)
+    without_prices: set[str] = field(default_factory=set)  # judges, whose calls are counted with a cost of 0
     cached: int = 0
     warnings: list[Note] = field(default_factory=list)
     # By metric and fingerprint of the data: where answers came from. A metric is a value and has no state of its own.
@@ -76,21 +78,30 @@ class CallRun:
     def spend(self, usage: Usage) -> None:
         """Add what a call has used."""
         self.used += usage
-        show_detail(f"cost {self.used.cost:,.4f}")
+        show_detail(f"cost {self.describe_cost(self.used.cost)}")
 
     def estimate(self, judge: str, usage: Usage) -> None:
         """Add what a call would use."""
         self.estimates[judge] = self.estimates.get(judge, Usage()) + usage
 
+    def describe_cost(self, cost: float, digits: int = 4) -> str:
+        """Return a cost, and whose is not in it because there are no prices."""
+        if not self.without_prices:
+            return f"{cost:,.{digits}f}"
+        if not cost:
+            return "unknown (no prices)"
+        return f"{cost:,.{digits}f} and that of {listed(sorted(self.without_prices))} (no prices)"
+
     def describe_estimate(self) -> str:
         """Return what a dry run would call and cost, by judge, and how many answers it has already."""
         lines = [
             f"{name}: {usage.calls:,} calls, about {usage.tokens_in:,} tokens in and {usage.tokens_out:,} out, "
-            f"cost about {usage.cost:,.2f}"
+            + ("cost unknown" if name in self.without_prices else f"cost about {usage.cost:,.2f}")
             for name, usage in self.estimates.items()
         ]
         total = sum(usage.cost for usage in self.estimates.values())
-        lines.append(f"Answers in the cache: {self.cached:,}. Cost of this run: about {total:,.2f}. Nothing was sent.")
+        cost = f"{'about ' if total else ''}{self.describe_cost(total, 2)}"
+        lines.append(f"Answers in the cache: {self.cached:,}. Cost of this run: {cost}. Nothing was sent.")
         return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from plainly.auditing.attacks import ATTACKS
-from plainly.auditing.verdicts import Effect
+from plainly.auditing.verdicts import UNNOTICED, Effect
 from plainly.core.formatting import interval, label, listed, number, short
 from plainly.core.registry import display_name
 from plainly.reporting.figures import SIDES, Heat, Opens, Panel, Plane, Series, Strip, Strips, group_axis, slug
@@ -227,12 +227,14 @@ def trick_plots(overview: Overview) -> Iterator[Panel]:
     for spec in dict.fromkeys(gain.metric for gain in finite):
         gains = [gain for gain in finite if gain.metric == spec]
         count = sum(gain.fooled for gain in gains)
-        most = number(max(gain.spreads for gain in gains), page=True)
-        words = (
-            f"Fooled by {count} of {len(gains)}: up to {most} of the way from the worst system to the best."
-            if count
-            else "None of these tricks improves it by 5 % of the way from the worst system to the best."
-        )
+        most = max(gain.spreads for gain in gains)
+        if count:
+            way = number(most, page=True)
+            words = f"Fooled by {count} of {len(gains)}: up to {way} of the way from the worst system to the best."
+        elif most < UNNOTICED:
+            words = "None of these tricks improves it by 5 % of the way from the worst system to the best."
+        else:
+            words = "None of these tricks is shown to improve it: what they gain may be chance (p > .01)."
         title = f"What a trick gains in {display_name(spec)}"
         yield Panel(f"tricks-{slug(spec)}", "tricks", title, words, draw_gains(gains))
 

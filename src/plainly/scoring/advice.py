@@ -20,7 +20,8 @@ _MOST_ITEMS, _DIFFERENT = 5000, 0.05
 def remarks(evaluation: ScoreTable) -> list[Note]:
     """Return the remarks, metric by metric."""
     of_metrics = [note for spec in evaluation.metrics for note in _of_metric(evaluation, spec)]
-    return [*of_metrics, *_left_out(evaluation), *_unkept(), *current_run().warnings]
+    calls = any(metric.is_remote for metric in evaluation.metrics.values())  # else they are those of other results
+    return [*of_metrics, *_left_out(evaluation), *_unkept(), *(current_run().warnings if calls else ())]
 
 
 def _of_metric(evaluation: ScoreTable, spec: str) -> Iterator[Note]:

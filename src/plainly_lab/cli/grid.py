@@ -2,7 +2,7 @@
 
 import argparse
 
-from plainly.cli.options import add_formats, number
+from plainly.cli.options import add_calls, add_formats, number
 from plainly.core.progress import bar
 from plainly.core.result import Result
 
@@ -35,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--processes", type=number("--processes"), metavar="N", help="number of workers (all cores)")
     parser.add_argument("--address", metavar="HOST:PORT", help="the Ray cluster; without it, Ray is started here")
     parser.add_argument("--restart", action="store_true", help="measure everything again")
+    add_calls(parser)
     add_formats(parser)
 
 

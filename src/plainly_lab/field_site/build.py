@@ -14,6 +14,7 @@ from typing import Any
 import plainly
 from plainly import data
 from plainly.core import registry
+from plainly.core.errors import BadInput
 from plainly.core.files import cache_directory, write_whole
 from plainly.core.formatting import count_noun, interval, listed, number, size
 from plainly.core.progress import Progress, no_progress
@@ -106,11 +107,15 @@ def field(
     """
     folder = Path(out)
     rows_folder = (cache_directory() / "field" if cache is None else Path(cache)) / safe(plainly.__version__)
+    for spec in metrics or ():
+        if registry.metric(spec).is_remote:
+            raise BadInput(
+                f"{spec} calls a server, and the field scores thousands of outputs on all cores, without a limit of "
+                "cost. Use it with plainly score, report or grid."
+            )
     environment("The field's pages")  # what pages need is asked for before hours of work
     make_directory(folder, "the site")
     before = _read_previous(folder)
-    for spec in metrics or ():
-        registry.metric(spec)
     names = [sets] if isinstance(sets, str) else sets
     plan = make_plan(names, metrics, papers, None if newsela is None else Path(newsela))
     make_directory(rows_folder, "the scores of the field")

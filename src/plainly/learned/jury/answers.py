@@ -49,11 +49,32 @@ class Answer:
     response: dict[str, Any]
     time: str
 
+    @classmethod
+    def refused(cls, why: str, time: str) -> "Answer":
+        """Return what stands for an answer where the server did not accept the text."""
+        return cls({"choices": [{"message": {"content": None, "refusal": why}}], "refused": True}, time)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the server did not accept the text. That costs nothing, so it is asked again in the next run."""
+        return self.response.get("refused") is True
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the answer ended because it was as long as max_tokens allows."""
+        return bool(self.response["choices"][0].get("finish_reason") == "length")
+
     @property
     def content(self) -> str:
         """The text of the answer; empty where the judge refused or wrote nothing."""
         content = self.response["choices"][0].get("message", {}).get("content")
         return content if isinstance(content, str) else ""
+
+    @property
+    def refusal(self) -> str:
+        """What the judge, or plainly in place of its server, says instead of an answer."""
+        refusal = self.response["choices"][0].get("message", {}).get("refusal")
+        return refusal if isinstance(refusal, str) else ""
 
     @property
     def fingerprint(self) -> str:
@@ -122,7 +143,9 @@ class AnswerCache:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             os.chmod(path, 0o600)
-            with contextlib.closing(sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None)) as connection:
+            # The thread that sends requests writes, while the one that opened the file waits.
+            connecting = sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None, check_same_thread=False)
+            with contextlib.closing(connecting) as connection:
                 # What is written survives the end of the process, however it ends.
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")

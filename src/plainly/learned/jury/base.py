@@ -1,6 +1,6 @@
 """What all metrics that ask judges have in common: the rubric, how texts are shown, and where answers came from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -8,13 +8,16 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from plainly.core.calls import current_run
-from plainly.core.errors import BadSpec, check_count
+from plainly.core.errors import BadInput, BadSpec, check_count
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, Metric, Needs
 from plainly.learned.jury.answers import Answer
+from plainly.learned.jury.prompts import item_values, normalise_layout
 from plainly.learned.jury.rubrics import Rubric, read_rubric
 from plainly.learned.jury.settings import JudgeSettings
 from plainly.metrics.calibration import Calibration, read_calibration
+
+_SHOWN = 100  # characters of an answer that has no score
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,6 +31,7 @@ class JudgeMetric(Metric):
 
     rubric: str = "quality"
     layout: Literal["plain", "kept"] = "plain"
+    level: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,9 +42,38 @@ class JudgeMetric(Metric):
         """The rubric as it was when the metric was made."""
         return read_rubric(self.rubric)
 
+    def values(self, evalset: EvalSet, outputs: Sequence[str]) -> list[dict[str, str]]:
+        """Return what the fields of the rubric stand for, for each item; what is missing is an error."""
+        fields = self.questions.fields
+        if "question" in fields and "question" not in evalset.columns:
+            raise BadInput(
+                f"rubric={self.rubric} asks about single places. plainly gate uses it for doubtful findings (doubts=); "
+                "elsewhere, the texts need a column question."
+            )
+        if "level" in fields and not self.level and "level" not in evalset.columns:
+            raise BadInput(f"rubric={self.rubric} needs a level: {self.name}(level=A2), or a column level.")
+        if "language" in fields and not evalset.language:
+            raise BadInput(f"rubric={self.rubric} needs the language of the texts. Name it: language=")
+        return item_values(evalset, outputs, level=self.level, keep_layout=self.layout == "kept")
+
     def provenance(self, data: str) -> tuple[str, ...]:
         trace: Trace | None = current_run().traces.get((self, data))
         return (f"rubric:{self.questions.hash}", *(trace.remarks() if trace else ()))
+
+    def note_unparsed(self, judge: JudgeSettings, answer: Answer) -> None:
+        """Warn, once in a run, of an answer that has no score, and show how it begins."""
+        run = current_run()
+        if not run.is_first(f"unparsed {judge.name}"):
+            return
+        if answer.is_refused:
+            why = "The server did not accept some texts, which have no score"
+        elif answer.is_cut:
+            why = f"Some answers end at max_tokens={judge.most_tokens} and have no score. Allow more in judges.toml"
+        else:
+            why = "Some answers are not in the form that was asked for and have no score"
+        text = normalise_layout(answer.content or answer.refusal)
+        beginning = f"“{text[:_SHOWN]}{'…' if text[_SHOWN:] else ''}”" if text else "it is empty"
+        run.warn(f"{why} (judge {judge.name!r}). The first: {beginning}", "judge-unparsed")
 
     def trace(self, evalset: EvalSet, judge: JudgeSettings, answers: Iterable[Answer]) -> None:
         """Remember where answers about some data came from; warn if the server changed between them."""
@@ -69,7 +102,6 @@ class RatingMetric(JudgeMetric):
 
     repeat: int = 1
     separate: bool = False
-    level: str = ""
     calibration: str = ""
 
     def __post_init__(self) -> None:

@@ -5,13 +5,12 @@ Answers are stored as they arrive, so that a run that ends for any reason can be
 
 import asyncio
 import contextlib
-import contextvars
 import datetime
 import email.utils
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -31,6 +30,8 @@ _LONGEST_WAIT = 60.0  # seconds between two attempts, where the server does not 
 _LONGEST_ASKED = 600.0  # seconds that a server may ask for
 _ATTEMPTS_TO_CONNECT = 3  # if no call has succeeded yet, the address is probably wrong
 _AGAIN = {408, 409, 425, 429}  # statuses after which the same request may succeed, beside 5xx
+_REFUSED = {400, 413, 422}  # statuses that may be about this text alone: too long, or stopped by a filter of content
+_REFUSED_IN_A_ROW = 10  # after so many, the parameters are wrong or the account is empty
 _CHARACTERS_A_TOKEN = 4  # for estimates only; the usual rule of thumb for English
 _TOKENS_A_VALUE = 12  # of an answer: a key, its value and punctuation
 _TOKENS_OF_FORM = 30  # around the messages of a request
@@ -50,6 +51,8 @@ def ask(judge: JudgeSettings, requests: Mapping[str, Request], values: int) -> d
     with AnswerCache.open() as cache:
         answers = cache.get(list(requests))
         missing = {key: request for key, request in requests.items() if key not in answers}
+        if missing and not judge.has_prices:
+            run.without_prices.add(judge.name)
         if run.dry_run:
             run.cached += sum(run.is_first(f"cached {key}") for key in answers)
             for key, request in missing.items():
@@ -61,7 +64,8 @@ def ask(judge: JudgeSettings, requests: Mapping[str, Request], values: int) -> d
 
             def keep(key: str, answer: Answer) -> None:
                 answers[key] = answer
-                cache.put(key, requests[key], answer)
+                if not answer.is_refused:
+                    cache.put(key, requests[key], answer)
                 if record is not None:
                     record.add(key, requests[key], answer)
 
@@ -69,7 +73,7 @@ def ask(judge: JudgeSettings, requests: Mapping[str, Request], values: int) -> d
                 for key, answer in answers.items():
                     record.add(key, requests[key], answer)
             if missing:
-                _run(Client(judge, run, keep, tell).send_all, missing)
+                _run(Client(judge, run, keep, tell, has_answered=bool(answers)).send_all(missing))
     return answers
 
 
@@ -100,27 +104,44 @@ def _read_unchanged(path: Path, changed: int, size: int) -> tuple[dict[str, Judg
 def _estimate(judge: JudgeSettings, request: Request, values: int) -> Usage:
     characters = sum(len(message["content"]) for message in request.body["messages"])
     tokens_in = characters // _CHARACTERS_A_TOKEN + _TOKENS_OF_FORM
-    tokens_out = min(_TOKENS_A_VALUE * values, judge.max_tokens)
+    tokens_out = min(_TOKENS_A_VALUE * values, judge.most_tokens or judge.max_tokens)
     return Usage(1, tokens_in, tokens_out, judge.cost(tokens_in, tokens_out))
 
 
 def _most(judge: JudgeSettings, request: Request) -> float:
-    """Return the most that a request can cost: a token is at least one byte, and an answer has at most max_tokens."""
+    """Return the most that a request can cost: a token is at least one byte, and an answer has at most max_tokens.
+
+    Without such a limit it is not known; a run with a limit of cost does not begin then.
+    """
     read = sum(len(message["content"].encode("utf-8", "surrogatepass")) for message in request.body["messages"])
     schema = len(json.dumps(request.body.get("response_format", "")))
-    return judge.cost(read + schema + _TOKENS_OF_FORM, judge.max_tokens)
+    return judge.cost(read + schema + _TOKENS_OF_FORM, judge.most_tokens or judge.max_tokens)
 
 
-def _run(work: Callable[[Mapping[str, Request]], Any], requests: Mapping[str, Request]) -> None:
-    """Run asynchronous work here, or in a thread where a loop is running already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work(requests))
-        return
-    context = contextvars.copy_context()
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Run asynchronous work in a thread of its own, and cancel it if this one is interrupted.
+
+    A notebook has a loop here already, and a loop would log what a signal raises in one of its callbacks, and go on.
+    """
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work)
+
+    def run() -> None:
+        with contextlib.closing(loop):
+            loop.run_until_complete(task)
+
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(context.run, asyncio.run, work(requests)).result()
+        future = thread.submit(run)
+        try:
+            future.result()
+        except BaseException:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(task.cancel)
+            raise
+
+
+class _Refusal(BadInput):
+    """The server does not accept a request, perhaps because of its text."""
 
 
 @dataclass
@@ -136,7 +157,9 @@ class Client:
     under_way: int = 0
     settled: asyncio.Event = field(default_factory=asyncio.Event)
     resume_at: float = 0.0  # by the monotonic clock: the server asked to wait until then
-    has_answered: bool = False
+    has_answered: bool = False  # some request of this measurement, now or earlier
+    first_refusal: BadInput | None = None
+    refused_in_a_row: int = 0
     failure: Exception | None = None
 
     async def send_all(self, requests: Mapping[str, Request]) -> None:
@@ -145,13 +168,19 @@ class Client:
             import httpx
         judge = self.judge
         self.key = judge.read_key()
-        if self.run.max_cost is not None and judge.price_in is None:
+        if self.run.max_cost is not None and not judge.has_prices:
             raise BadInput(
                 f"max_cost= needs the prices of the judge {judge.name!r}: price_in and price_out in judges.toml (0 for "
                 "a server of your own)."
             )
+        if self.run.max_cost is not None and judge.most_tokens is None:
+            raise BadInput(
+                f"max_cost= needs a limit for the answers of the judge {judge.name!r}, which omits max_tokens. In "
+                "judges.toml: extra = {max_completion_tokens = 2000}"
+            )
         variable = f"the key in {judge.key_env}" if judge.key_env else "no key"
-        self.run.announce(f"judge {judge.name}: texts are sent to {judge.host} with {variable}")
+        unsafe = " and without encryption" if judge.is_unencrypted else ""
+        self.run.announce(f"judge {judge.name}: texts are sent to {judge.host} with {variable}{unsafe}")
         headers = {"Content-Type": "application/json"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
@@ -164,6 +193,8 @@ class Client:
                 http = httpx.AsyncClient(headers=headers, timeout=float(judge.timeout), verify=context)
                 workers.append(self._work(await stack.enter_async_context(http), waiting))
             await asyncio.gather(*workers)
+        if self.failure is None and not self.has_answered:
+            self.failure = self.first_refusal
         if self.failure is not None:
             raise self.failure
 
@@ -173,9 +204,18 @@ class Client:
                 return
             try:
                 answer = await self._send(http, request)
+            except _Refusal as error:
+                self.first_refusal = self.first_refusal or error
+                self.refused_in_a_row += 1
+                if self.refused_in_a_row >= _REFUSED_IN_A_ROW:
+                    self.failure = self.failure or error
+                    return
+                answer = Answer.refused(str(error), _now())
             except (BadInput, CostLimit) as error:
                 self.failure = self.failure or error
                 return
+            else:
+                self.has_answered, self.refused_in_a_row = True, 0
             self.keep(key, answer)
             self.tell(1)
 
@@ -208,12 +248,12 @@ class Client:
                 answer = _read_answer(response, self.key)
                 if answer is not None:
                     self._settle(most, self._usage(answer, most))
-                    self.has_answered = True
                     return answer
                 self._settle(most, Usage(0, 0, 0, most if response.status_code == 200 else 0.0))
                 fault = self._describe(response)
                 if response.status_code != 200 and response.status_code not in _AGAIN and response.status_code < 500:
-                    raise BadInput(f"The judge {judge.name!r} at {judge.host} {fault}{self._advice(response)}")
+                    kind = _Refusal if response.status_code in _REFUSED else BadInput
+                    raise kind(f"The judge {judge.name!r} at {judge.host} {fault}{self._advice(response)}")
                 wait = _asked_wait(response)
                 if response.status_code == 429:  # for all requests
                     self.resume_at = max(self.resume_at, time.monotonic() + (wait or 0.0))
@@ -262,14 +302,14 @@ class Client:
         """Describe a fault with what the server says about it, without the key if it repeats that."""
         if response.status_code == 200:
             return "sent an answer that is not in the form of the protocol"
-        text = " ".join(response.text.split())
-        if self.key:
-            text = text.replace(self.key, "…")
+        text = " ".join(_without_key(response.text, self.key).split())
         return f"answered {response.status_code}: {text[:300]}" if text else f"answered {response.status_code}"
 
     def _advice(self, response: "httpx.Response") -> str:
         if "response_format" in response.text or "json_schema" in response.text:
             return " If the server does not support answers by schema, set schema = false in judges.toml."
+        if response.status_code == 404:
+            return f" Check base_url, to which /chat/completions is added, and the model: {self.judge.model}"
         if response.status_code in (401, 403):
             return (
                 f" Check the key in {self.judge.key_env}."
@@ -282,18 +322,29 @@ class Client:
 def _read_answer(response: "httpx.Response", key: str) -> Answer | None:
     """Return the answer of a response, None unless it is complete and in the form of the protocol.
 
-    A server that repeats the key must not bring it into the cache.
+    A server that repeats the key, in whatever way JSON writes its characters, must not bring it into the cache.
     """
     if response.status_code != 200:
         return None
     try:
-        content = response.content.replace(key.encode(), "…".encode()) if key else response.content
-        parsed = json.loads(content)
+        parsed = _without_key(json.loads(response.content), key)
         is_answer = isinstance(parsed["choices"][0]["message"], dict)
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
         return None
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    return Answer(parsed, now) if is_answer else None
+    return Answer(parsed, _now()) if is_answer else None
+
+
+def _without_key(value: Any, key: str) -> Any:
+    """Return a value of JSON without the key in any of its texts."""
+    if isinstance(value, str):
+        return value.replace(key, "…") if key else value
+    if isinstance(value, dict):
+        return {_without_key(name, key): _without_key(part, key) for name, part in value.items()}
+    return [_without_key(part, key) for part in value] if isinstance(value, list) else value
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def _asked_wait(response: "httpx.Response") -> float | None:

@@ -6,13 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from plainly.core.errors import BadInput
 from plainly.core.evalset import EvalSet
 from plainly.core.metric import Floats, mean_rows, means
 from plainly.learned.jury.answers import Request
 from plainly.learned.jury.base import RatingMetric, describe_model
 from plainly.learned.jury.client import ask, find_settings
-from plainly.learned.jury.prompts import build_request, item_values
+from plainly.learned.jury.prompts import build_request
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,15 +48,10 @@ class Judge(RatingMetric):
         rubric = self.questions
         if not outputs:
             return mean_rows(*np.empty((len(self.outputs), 0)))
-        if "question" in rubric.fields and "question" not in evalset.columns:
-            raise BadInput(
-                f"rubric={self.rubric} asks about single places. plainly gate uses it for doubtful findings (doubts=); "
-                "elsewhere, the texts need a column question."
-            )
         judge = find_settings(self.model)
         self._check_calibration(self.calibration_key())
         calls = [rubric.only(criterion) for criterion in rubric.criteria] if self.separate else [rubric]
-        items = item_values(evalset, outputs, level=self.level, keep_layout=self.layout == "kept")
+        items = self.values(evalset, outputs)
         keys: dict[tuple[int, int, int], str] = {}
         requests: dict[str, Request] = {}
         for at, values in enumerate(items):
@@ -73,7 +67,9 @@ class Judge(RatingMetric):
         unparsed = np.zeros((len(items), self.repeat, len(calls)))
         for (at, repetition, part), key in keys.items():
             parsed = answers[key].values(calls[part].criteria) if key in answers else {}
-            unparsed[at, repetition, part] = 0.0 if parsed is not None else 100.0
+            if parsed is None:
+                self.note_unparsed(judge, answers[key])
+                unparsed[at, repetition, part] = 100.0
             for name, value in (parsed or {}).items():
                 points[at, repetition, self.criteria.index(name)] = value
         return mean_rows(*self._columns(points), unparsed.mean(axis=(1, 2)))

@@ -12,7 +12,9 @@ from plainly.learned.jury.answers import Answer, Request
 from plainly.learned.jury.base import JudgeMetric
 from plainly.learned.jury.client import ask, find_settings
 from plainly.learned.jury.prompts import build_body, frame, normalise_layout
+from plainly.learned.jury.rubrics import fill_values
 
+_TITLES = {"source": "The original text", "references": "Simplifications by people"}
 _CHOICES = {"first": 1.0, "second": 0.0, "tie": 0.5}
 
 
@@ -22,8 +24,8 @@ class JudgePairs(PairwiseMetric, JudgeMetric):
 
     The judge is shown the source and the outputs of two systems, once in each order, and says which is better by the
     rubric, or that neither is. If the two orders do not agree, the comparison is a tie; if they name different outputs,
-    it is counted in ``contradictory`` too. Equal outputs are a tie without a call. ``rubric`` and ``layout`` are those
-    of ``judge``.
+    it is counted in ``contradictory`` too. Equal outputs are a tie without a call. ``rubric``, ``layout`` and ``level``
+    are those of ``judge``; source and references are shown if the rubric shows them.
     """
 
     name: ClassVar[str] = "judge-pairs"
@@ -37,16 +39,19 @@ class JudgePairs(PairwiseMetric, JudgeMetric):
         schema = {"type": "string", "enum": list(_CHOICES)}
         requests: dict[str, Request] = {}
         keys: dict[tuple[int, bool], str] = {}
+        values = self.values(evalset, first)
         for at, pair in enumerate(zip(first, second, strict=True)):
-            texts = [self._show(text) for text in (evalset.sources[at], *pair)]
-            for is_reversed in (False, True) if texts[1] != texts[2] else ():
-                source, a, b = [texts[place] for place in ((0, 2, 1) if is_reversed else (0, 1, 2))]
+            texts = [self._show(text) for text in pair]
+            parts = [fill_values(rubric.task, values[at])]
+            parts += [f"{title}:\n{values[at][name]}" for name, title in _TITLES.items() if name in rubric.fields]
+            for is_reversed in (False, True) if texts[0] != texts[1] else ():
+                a, b = reversed(texts) if is_reversed else texts
                 framed = (
-                    f"The original text:\n{frame('original', source)}",
                     f"The first simplified text:\n{frame('first', a)}",
                     f"The second simplified text:\n{frame('second', b)}",
                 )
-                body = build_body(judge, (rubric.task, *framed), {"better": question}, {"better": schema}, 0)
+                questions = {"better": fill_values(question, values[at])}
+                body = build_body(judge, (*parts, *framed), questions, {"better": schema}, 0)
                 request = Request(judge.url, body, rubric.hash, 0)
                 keys[at, is_reversed] = key = request.key
                 requests[key] = request
@@ -55,6 +60,8 @@ class JudgePairs(PairwiseMetric, JudgeMetric):
         wins = np.full((len(first), 2), 0.5)
         for (at, is_reversed), key in keys.items():
             value = _choice(answers.get(key))
+            if np.isnan(value) and key in answers:
+                self.note_unparsed(judge, answers[key])
             wins[at, int(is_reversed)] = 1.0 - value if is_reversed else value
         agrees = wins[:, 0] == wins[:, 1]
         outcome = np.where(agrees, wins[:, 0], np.where(np.isnan(wins).any(axis=1), np.nan, 0.5))

@@ -7,6 +7,7 @@ criterion is the task, and each heading ``## name (0-100)`` or ``## name (yes/no
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from plainly.core.metric import Needs
 from plainly.core.settings import Settings, convert_settings, read_toml
 
 FIELDS = ("source", "output", "references", "level", "language", "question")
+VALUES = ("level", "language")  # those of them that are values, not texts; they may be in the task and in questions too
 PROMPT = "The original text:\n{source}\n\nThe simplified text:\n{output}"
 # What every judge is told beside the rubric; a change of it is a change of every rubric.
 SYSTEM = (
@@ -29,6 +31,7 @@ SYSTEM = (
 )
 _FOLDER = Path(__file__).parent / "rubrics"
 _FIELD = re.compile(r"\{(\w+)\}")
+_VALUE = re.compile(r"\{(level|language)\}")
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _HEADING = re.compile(
     r"^##\s+([a-z][a-z0-9_-]*)\s*\((0\s*[-–]\s*100|yes/no(?:,\s*good:\s*(yes|no))?)\)\s*$", re.MULTILINE
@@ -85,8 +88,8 @@ class Rubric:
 
     @property
     def fields(self) -> frozenset[str]:
-        """The texts and values that the prompt shows."""
-        return frozenset(_FIELD.findall(self.prompt))
+        """The texts and values that the judge is shown."""
+        return frozenset(_FIELD.findall(self.prompt)) | frozenset(_VALUE.findall(_without_texts(self)))
 
     @property
     def needs(self) -> Needs:
@@ -103,6 +106,11 @@ class Rubric:
     def only(self, criterion: Criterion) -> "Rubric":
         """Return the rubric with one of its criteria."""
         return Rubric(self.task, self.prompt, (criterion,))
+
+
+def _without_texts(rubric: "Rubric | _File") -> str:
+    """Return what a judge is told beside the prompt."""
+    return "\n".join([rubric.task, *(criterion.describe() for criterion in rubric.criteria)])
 
 
 _NEEDS: dict[str, Literal["source", "references"]] = {"source": "source", "references": "references"}
@@ -142,6 +150,9 @@ def _read_one(name: str) -> Rubric:
         raise BadInput(f"{where}: the prompt has the field {unknown[0]!r}. It may have {', '.join(FIELDS)}.")
     if "output" not in fields:
         raise BadInput(f"{where}: the prompt does not show the output. Write {{output}} where it belongs.")
+    texts = set(FIELDS) - set(VALUES)
+    if misplaced := [field for field in _FIELD.findall(_without_texts(file)) if field in texts]:
+        raise BadInput(f"{where}: the task and the questions have no texts. Write {{{misplaced[0]}}} into the prompt.")
     if not file.criteria:
         raise BadInput(f"{where}: there are no criteria.")
     return Rubric(file.task.strip(), file.prompt.strip(), file.criteria)
@@ -172,6 +183,11 @@ def _read_markdown(name: str) -> dict[str, Any]:
     return {"task": task, "criteria": criteria}
 
 
-def fill(prompt: str, values: dict[str, str]) -> str:
+def fill_values(text: str, values: Mapping[str, str]) -> str:
+    """Replace {level} and {language} in a task or a question."""
+    return _VALUE.sub(lambda match: values[match[1]], text)
+
+
+def fill(prompt: str, values: Mapping[str, str]) -> str:
     """Replace the fields of a prompt in one pass, so that a text with a field in it stays as it is."""
     return _FIELD.sub(lambda match: values[match[1]], prompt)

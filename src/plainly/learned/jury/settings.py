@@ -5,15 +5,21 @@ directory, so that a cloned repository cannot send texts or keys anywhere. It na
 a key; the key itself is read when a request is sent and is never stored.
 """
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from plainly.core.errors import BadInput, DataUnavailable, UnknownName
 from plainly.core.settings import Number, Settings, read_settings
 
 # Fields of a request that a server may not know.
 OPTIONAL_FIELDS = ("temperature", "seed", "max_tokens")
+# Fields of a request that have settings of their own, or on which reading the answer depends.
+_OWN_FIELDS = {*OPTIONAL_FIELDS, "model", "messages", "response_format", "stream", "n"}
 
 
 class JudgeSettings(Settings, frozen=True, kw_only=True):
@@ -34,6 +40,7 @@ class JudgeSettings(Settings, frozen=True, kw_only=True):
     first_wait: Number = 0.5
     schema: bool = True
     omit: tuple[str, ...] = ()
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         address = urlsplit(self.base_url)
@@ -51,6 +58,14 @@ class JudgeSettings(Settings, frozen=True, kw_only=True):
             raise ValueError("price_in and price_out must be given together.")
         if unknown := [name for name in self.omit if name not in OPTIONAL_FIELDS]:
             raise ValueError(f"omit names {unknown[0]!r}; it may name {', '.join(OPTIONAL_FIELDS)}.")
+        if own := sorted(_OWN_FIELDS & set(self.extra)):
+            raise ValueError(f"extra must not name {own[0]!r}, which is set elsewhere.")
+        if any(word in name.casefold() for name in self.extra for word in ("key", "secret", "password", "auth")):
+            raise ValueError("extra must not contain a key. Name the key's variable: key_env.")
+        try:
+            json.dumps(self.extra, allow_nan=False)
+        except (TypeError, ValueError):
+            raise ValueError("extra must contain what JSON can express: no dates and no infinite numbers.") from None
         for name in ("max_tokens", "concurrency", "attempts", "timeout"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be greater than 0.")
@@ -69,10 +84,27 @@ class JudgeSettings(Settings, frozen=True, kw_only=True):
         return urlsplit(self.base_url).netloc
 
     @property
+    def is_unencrypted(self) -> bool:
+        """Whether texts and key can be read on their way: another machine is called by http."""
+        address = urlsplit(self.base_url)
+        return address.scheme == "http" and address.hostname not in ("localhost", "127.0.0.1", "::1")
+
+    @property
     def parameters(self) -> dict[str, object]:
         """The fields of a request that are the same for all texts."""
         fields = {name: getattr(self, name) for name in OPTIONAL_FIELDS if name not in self.omit}
-        return {"model": self.model, **fields}
+        return {"model": self.model, **fields, **self.extra}
+
+    @property
+    def most_tokens(self) -> int | None:
+        """The most tokens that an answer can have, None where nothing limits it."""
+        limit = self.extra.get("max_completion_tokens") if "max_tokens" in self.omit else self.max_tokens
+        return limit if type(limit) is int and limit > 0 else None
+
+    @property
+    def has_prices(self) -> bool:
+        """Whether the cost of calls is known."""
+        return self.price_in is not None
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
         """Return the price of these tokens; 0 where the file has no prices."""
