@@ -25,7 +25,7 @@ import re
 import secrets
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -53,10 +53,10 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\$\{|^\{.*\}$|^<.*>$|^\[.*\]$|^%.*%$")  # 
 _FEWEST_TIMES = 20
 _SECONDS_PER_WORD = 60 / 200
 _SECONDS_PER_QUESTION = {"rating": 5.0, "ranking": 8.0, "operations": 45.0}
-_FIND_PERSON = (  # runs with every request, so it is built once
+_FIND_PEOPLE = (  # runs with every request, so it is built once
     select(rater, session.c.token_hash, session.c.expires_at)
     .join(session, session.c.rater_id == rater.c.id)
-    .where(session.c.token_hash == bindparam("token"))
+    .where(session.c.token_hash.in_(bindparam("tokens", expanding=True)))
 )
 
 
@@ -296,15 +296,24 @@ def _record_consent(connection: Connection, project: Project) -> str:
     return version
 
 
-def find_person(connection: Connection, tokens: Iterable[str]) -> Person | None:
+def find_person(connection: Connection, tokens: Sequence[str]) -> Person | None:
     """Return the person of the first session that has not expired and was not ended."""
-    for token in tokens:
-        row = connection.execute(_FIND_PERSON, {"token": hash_token(token)}).first()
-        if row is not None and row.expires_at >= time.time() and row.state != "removed":
-            state = "excluded" if row.excluded_at is not None else row.state
-            own = (row.crowd, row.outcome, row.promised)
-            return Person(row.id, row.pseudonym, row.role, row.token_hash, state, *own)
-    return None
+    return find_people(connection, [tokens])[0]
+
+
+def find_people(connection: Connection, visitors: Sequence[Sequence[str]]) -> list[Person | None]:
+    """Return the person behind the tokens of each visitor: that of the first valid session."""
+    hashes = [[hash_token(token) for token in tokens] for tokens in visitors]
+    rows = connection.execute(_FIND_PEOPLE, {"tokens": [one for own in hashes for one in own]})
+    now = time.time()
+    valid = {row.token_hash: row for row in rows if row.expires_at >= now and row.state != "removed"}
+    found = [next((valid[one] for one in own if one in valid), None) for own in hashes]
+    return [_as_person(row) if row is not None else None for row in found]
+
+
+def _as_person(row: Row[Any]) -> Person:
+    state = "excluded" if row.excluded_at is not None else row.state
+    return Person(row.id, row.pseudonym, row.role, row.token_hash, state, row.crowd, row.outcome, row.promised)
 
 
 def is_of_crowd(connection: Connection, person: Person) -> bool:
@@ -391,7 +400,7 @@ def withdraw(connection: Connection, project: Project, person: Person) -> tuple[
     The row stays until ``personal_until``: what is owed, and the verdict of tests and checks. Platform ids stay only
     where they are needed for the payment.
     """
-    count = assignments.read_history(connection, person.id).answered
+    count = assignments.read_history(connection, project, person.id).answered
     outcome = end_work(connection, project, person)
     past = connection.execute(select(rater.c.past_checks).where(rater.c.id == person.id)).scalar()
     checks = _add_checks(_count_checks(connection, project).get(person.id), past)
@@ -469,18 +478,20 @@ def outcome_of(
     return "returned" if state in ("finished", "left") else None
 
 
-def settle(connection: Connection, project: Project, person: Person) -> None:
-    """Record the outcome of a person without leases as soon as nothing is left, whatever the browser does next."""
-    history = assignments.read_history(connection, person.id)
-    state = assignments.next_state(connection, project, person.id, person.promised, history)
-    outcome = outcome_of(project, state, history.main, history.declined, person.promised)
-    if outcome is not None:
-        record_outcome(connection, person.id, outcome)
+def settle(connection: Connection, project: Project, people: Sequence[Person]) -> None:
+    """Record the outcome of people without leases as soon as nothing is left, whatever the browser does next."""
+    histories = assignments.read_histories(connection, project, [person.id for person in people]) if people else {}
+    for person in people:
+        history = histories[person.id]
+        state = assignments.next_state(connection, project, person.id, person.promised, history)
+        outcome = outcome_of(project, state, history.main, history.declined, person.promised)
+        if outcome is not None:
+            record_outcome(connection, person.id, outcome)
 
 
 def end_work(connection: Connection, project: Project, person: Person) -> Outcome:
     """End a person's work for good, and record the outcome; one that was reached before stays."""
-    history, state = assignments.read_history(connection, person.id), "working"
+    history, state = assignments.read_history(connection, project, person.id), "working"
     if not history.count("leased"):
         state = assignments.next_state(connection, project, person.id, person.promised, history)
     state = "left" if state == "working" else state
