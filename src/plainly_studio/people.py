@@ -40,7 +40,7 @@ from plainly_studio import assignments, tasks
 from plainly_studio.assignments import change_state, release
 from plainly_studio.project import Project
 from plainly_studio.schema import assignment, draft, entry, event, invitation, item, rater, session
-from plainly_studio.store import InvalidField, Refusal, log_event
+from plainly_studio.store import DELETIONS, InvalidField, Refusal, log_event, read_fact, store_fact
 
 InvitationKind = Literal["person", "crowd", "owner"]
 Outcome = Literal["complete", "returned", "screened-out"]
@@ -434,6 +434,7 @@ def _delete_answers(connection: Connection, rater_id: int) -> int:
     count = len(connection.execute(delete(entry).where(entry.c.rater_id == rater_id).returning(entry.c.id)).all())
     for table in (assignment, session):
         connection.execute(delete(table).where(table.c.rater_id == rater_id))
+    store_fact(connection, DELETIONS, str(int(read_fact(connection, DELETIONS) or 0) + 1))
     return count
 
 
@@ -580,8 +581,13 @@ def _add_checks(checks: tuple[int, int] | None, past: str | None) -> tuple[int, 
     return right + past_right, total + past_total
 
 
-def list_raters(connection: Connection, project: Project, secret: Secret) -> list[dict[str, Any]]:
-    """Return all raters with their platform ids, number of answers, outcome, code and pay."""
+def list_raters(
+    connection: Connection, project: Project, secret: Secret, by_rule: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return all raters with their platform ids, number of answers, outcome, code and pay.
+
+    ``by_rule`` names those whom a rule of the study excludes, with the reason.
+    """
     by_state = select(assignment.c.rater_id, assignment.c.state, func.count())
     states: dict[int, dict[str, int]] = {}
     for rater_id, state, count in connection.execute(by_state.group_by(assignment.c.rater_id, assignment.c.state)):
@@ -593,6 +599,8 @@ def list_raters(connection: Connection, project: Project, secret: Secret) -> lis
     for row in connection.execute(select(rater).where(rater.c.role == "rater").order_by(rater.c.id)).all():
         own = states.get(row.id, {})
         right, total = _add_checks(checks.get(row.id), row.past_checks)
+        by_owner = row.excluded_why or "excluded" if row.excluded_at else ""
+        excluded = by_owner or by_rule.get(row.pseudonym, "")
         rows.append(
             {
                 "rater": row.pseudonym,
@@ -609,16 +617,16 @@ def list_raters(connection: Connection, project: Project, secret: Secret) -> lis
                 "checks": f"{right} of {total}" if total else "",
                 "outcome": row.outcome or "",
                 "code": completion_code(project, secret, row.outcome, row.pseudonym) if row.outcome else "",
-                **_pay(project, row, right, total),
+                **_pay(project, row, counts=not excluded, right=right, total=total),
                 "state": row.state,
-                "excluded": row.excluded_why or "excluded" if row.excluded_at else "",
+                "excluded": excluded,
                 "second_device": "yes" if row.pseudonym in devices else "",
             }
         )
     return rows
 
 
-def _pay(project: Project, row: Row[Any], right: int, total: int) -> dict[str, Any]:
+def _pay(project: Project, row: Row[Any], *, counts: bool, right: int, total: int) -> dict[str, Any]:
     """Return the decision about a person's pay with its reason, and the bonus: the owner's own, or by the rules."""
     reasons = {
         "complete": "did what was asked",
@@ -629,7 +637,7 @@ def _pay(project: Project, row: Row[Any], right: int, total: int) -> dict[str, A
     decision, reason = row.decision, row.decision_why
     if decision is None:
         decision, reason = "approve" if row.outcome == "complete" else "", reasons[row.outcome]
-    is_good = row.outcome == "complete" and row.excluded_at is None and right >= project.crowd.bonus_checks * total
+    is_good = row.outcome == "complete" and counts and right >= project.crowd.bonus_checks * total
     bonus = row.bonus if row.bonus is not None else project.crowd.bonus if is_good and decision == "approve" else 0
     return {"decision": decision, "reason": reason or "", "bonus": bonus or ""}
 
@@ -678,7 +686,9 @@ LISTS: Mapping[str, Callable[[list[dict[str, Any]]], str]] = {
 }
 
 
-def write_list(connection: Connection, project: Project, secret: Secret, name: str) -> bytes:
+def write_list(
+    connection: Connection, project: Project, secret: Secret, by_rule: Mapping[str, str], name: str
+) -> bytes:
     """Return a list for the platform or the accountant; unlike the exports it contains platform ids."""
-    text = LISTS[name](list_raters(connection, project, secret))
+    text = LISTS[name](list_raters(connection, project, secret, by_rule))
     return f"{text}\n".encode() if text else b""

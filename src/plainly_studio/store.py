@@ -39,6 +39,7 @@ Transaction = Callable[[Connection], T]
 _BATCH = 64
 _LOCK = "SELECT pg_advisory_xact_lock(709217)"
 _ERASE_ATTEMPTS = 20
+DELETIONS = "deletions"  # the fact that counts how often answers were deleted
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: not every database and format can hold them
 _FULL = ("disk is full", "disk i/o error", "no space left")
 
