@@ -29,7 +29,7 @@ from plainly.core.errors import BadInput, MissingExtra
 from plainly_studio import assignments, exports, live, people, schema, tasks
 from plainly_studio.context import Call, Studio, format_time, reply
 from plainly_studio.exports import Ledger, Unit
-from plainly_studio.project import Project, parse_project, read_project
+from plainly_studio.project import Project, check_numbers, parse_project, read_project
 from plainly_studio.store import InvalidField, Refusal, log_event, read_fact, store_fact
 
 _WATCH_SECONDS = 30.0
@@ -433,7 +433,9 @@ def _change_settings(project: Project, values: Mapping[str, str]) -> Project:
             except ValueError:
                 raise BadInput(f"{EDITABLE[name]}: {text!r} is not a number.") from None
         (settings[section] if section else settings)[key] = value
-    return parse_project(settings)
+    changed = parse_project(settings)
+    check_numbers(changed, where="Settings")
+    return changed
 
 
 def _differences(project: Project, other: Project) -> dict[str, tuple[Any, Any]]:
