@@ -609,8 +609,10 @@ def _lease(
             connection.execute(_TAKE_SEVERAL, {"items": free})
     else:
         own = dict.fromkeys(("number", "state", "layout", "revision", "expires_at", "draft"))
-        taken = connection.execute(_TAKE_NEW, {"items": items}).all()
-        by_id = {row.id: SimpleNamespace(**row._mapping, **own) for row in taken}
+        by_id = {
+            row.id: SimpleNamespace(**row._mapping, **own)
+            for row in connection.execute(_TAKE_NEW, {"items": items}).all()
+        }
         rows = [by_id[number] for number in items]
     seconds = project.assignment.lease_minutes * 60 if state == "leased" else 0.0
     values = {"state": state, "leased_at": now, "expires_at": now + seconds}

@@ -307,8 +307,8 @@ def find_people(connection: Connection, visitors: Sequence[Sequence[str]]) -> li
     rows = connection.execute(_FIND_PEOPLE, {"tokens": [one for own in hashes for one in own]})
     now = time.time()
     valid = {row.token_hash: row for row in rows if row.expires_at >= now and row.state != "removed"}
-    found = [next((valid[one] for one in own if one in valid), None) for own in hashes]
-    return [_as_person(row) if row is not None else None for row in found]
+    first = [next((valid[one] for one in own if one in valid), None) for own in hashes]
+    return [_as_person(row) if row is not None else None for row in first]
 
 
 def _as_person(row: Row[Any]) -> Person:

@@ -85,10 +85,10 @@ def run_together(connection: Connection, works: Sequence[Transaction[Any]]) -> l
     for group in _group(works):
         first = works[group[0]]
         if isinstance(first, Part):
-            found = first.run(connection, [works[at].argument for at in group])  # type: ignore[attr-defined]
+            own = first.run(connection, [works[at].argument for at in group])  # type: ignore[attr-defined]
         else:
-            found = [first(connection)]
-        for at, result in zip(group, found, strict=True):
+            own = [first(connection)]
+        for at, result in zip(group, own, strict=True):
             results[at] = result
     return results
 

@@ -39,8 +39,8 @@ def no_key_and_no_revision() -> None:
 
     def submit_all(connection: Any, project: Any, submissions: Any) -> Any:
         numbers = [sent.assignment_id for sent in submissions]
-        found = connection.execute(select(assignment.c.id, assignment.c.revision).where(assignment.c.id.in_(numbers)))
-        revisions = {row.id: row.revision for row in found}
+        rows = connection.execute(select(assignment.c.id, assignment.c.revision).where(assignment.c.id.in_(numbers)))
+        revisions = {row.id: row.revision for row in rows}
         options = [{"key": uuid.uuid4().hex, "revision": revisions[number]} for number in numbers]
         new = [replace(sent, **own) for sent, own in zip(submissions, options, strict=True)]
         return original(connection, project, new)

@@ -163,7 +163,7 @@ def test_visitors_are_found_together_as_alone(make: Make, database: str) -> None
     assert ended is not None
     study.store.write_now(partial(people.end_access, pseudonym=ended.pseudonym, by="test"))
     visitors = [[tokens[2]], ["unknown"], [tokens[1]], ["unknown", tokens[0]], [tokens[2]], []]
-    found = study.store.read(partial(people.find_people, visitors=visitors))
-    assert [person is not None for person in found] == [True, False, False, True, True, False]
+    people_behind = study.store.read(partial(people.find_people, visitors=visitors))
+    assert [person is not None for person in people_behind] == [True, False, False, True, True, False]
     alone = [study.store.read(partial(people.find_person, tokens=own)) for own in visitors]
-    assert found == alone
+    assert people_behind == alone
