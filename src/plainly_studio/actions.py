@@ -193,7 +193,11 @@ def export(file: PathLike, form: str = "csv", *, database: str | None = None) ->
     with _open(file, database) as store:
         project, secret = store.project(), _secret(Path(file))
         store.write_now(lambda connection: people.purge(connection, project, time.time()))
-        return store.read(lambda connection: people.write_list(connection, project, secret, form))
+        ledger = Ledger(store)
+        ledger.refresh()
+        return store.read(
+            lambda connection: people.write_list(connection, project, secret, ledger.excluded_by_rule, form)
+        )
 
 
 def status(file: PathLike, *, database: str | None = None) -> Status:

@@ -15,7 +15,6 @@ import traceback
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
@@ -34,7 +33,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from plainly.core.errors import BadInput
 from plainly_studio import owner_pages, people, rater_pages
 from plainly_studio.context import COOKIES, ENGLISH, Address, Call, Studio, read_words, reply
-from plainly_studio.store import UNSTORABLE, Refusal, is_disk_full
+from plainly_studio.store import UNSTORABLE, Part, Refusal, is_disk_full
 
 HEAD_SECONDS = 10.0
 MOST_CONNECTIONS = 1000
@@ -208,7 +207,7 @@ async def _admit(studio: Studio, row: Endpoint, request: Request) -> Call:
     # A person with two roles comes in the role that the page is for.
     names = [COOKIES[role] for role in sorted(("owner", "rater"), key=lambda role: role != row.access)]
     tokens = [request.cookies[name] for name in names if request.cookies.get(name)]
-    visitor = await studio.look_up(partial(people.find_person, tokens=tokens)) if tokens else None
+    visitor = await studio.look_up(Part(people.find_people, tokens, sender=object())) if tokens else None
     if row.is_limited:
         # Only a session that exists has its own bucket: cookies are easy to invent, addresses are not.
         address = request.client.host if request.client else "?"

@@ -22,10 +22,10 @@ import math
 import random
 import sys
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -49,7 +49,7 @@ _PLANNED_PLACE_SECONDS = 24 * 3600.0  # so long a place in a plan stays reserved
 _WITH_ITEM = item.join(assignment, assignment.c.item_id == item.c.id)
 # Statements of every request are built once, which saves more time than the database needs for them.
 _same = assignment.alias("same")
-_COUNT_SAME = select(func.count()).select_from(_same).where(_same.c.rater_id == bindparam("rater"))
+_COUNT_SAME = select(func.count()).select_from(_same).where(_same.c.rater_id == assignment.c.rater_id)
 _FIND_OWN = (
     select(
         assignment,
@@ -59,10 +59,10 @@ _FIND_OWN = (
         _COUNT_SAME.where(_same.c.state.in_(ANSWERED)).scalar_subquery().label("answers"),
     )
     .select_from(_WITH_ITEM.outerjoin(draft, draft.c.assignment_id == assignment.c.id))
-    .where(assignment.c.id == bindparam("number"), assignment.c.rater_id == bindparam("rater"))
+    .where(assignment.c.id.in_(bindparam("numbers", expanding=True)))
 )
 _FIND_KEY = select(entry).where(entry.c.rater_id == bindparam("rater"), entry.c.key == bindparam("sent_key"))
-_INSERT = insert(entry).returning(entry.c.id)
+_INSERT = insert(entry).returning(entry.c.id, sort_by_parameter_order=True)
 _ANSWER = (
     update(assignment)
     .where(assignment.c.id == bindparam("number"))
@@ -77,10 +77,17 @@ _MARK_SHOWN = (
 _COUNT_KINDS = select(item.c.kind, func.count()).group_by(item.c.kind)
 _FIND_HISTORY = (
     select(
-        assignment.c.id, assignment.c.item_id, assignment.c.state, item.c.kind, item.c.name, item.c.system, item.c.taken
+        assignment.c.id,
+        assignment.c.item_id,
+        assignment.c.rater_id,
+        assignment.c.state,
+        item.c.kind,
+        item.c.name,
+        item.c.system,
+        item.c.taken,
     )
     .select_from(_WITH_ITEM)
-    .where(assignment.c.rater_id == bindparam("rater"))
+    .where(assignment.c.rater_id.in_(bindparam("raters", expanding=True)))
     .order_by(assignment.c.id)
 )
 _ITEMS = item.c.id.in_(bindparam("items", expanding=True))
@@ -101,6 +108,7 @@ _FIND_ITEMS = (
 _INSERT_LEASES = insert(assignment).returning(assignment.c.id, sort_by_parameter_order=True)
 _TAKE = update(item).where(item.c.id == bindparam("number")).values(taken=item.c.taken + bindparam("times"))
 _TAKE_SEVERAL = update(item).where(_ITEMS).values(taken=item.c.taken + 1)
+_TAKE_NEW = _TAKE_SEVERAL.returning(item)
 _END_LEASES = (
     update(assignment)
     .where(assignment.c.state == "leased", assignment.c.expires_at < bindparam("now"))
@@ -150,10 +158,11 @@ def count_items(connection: Connection) -> Counter[str]:
 
 @dataclass(frozen=True)
 class History:
-    """All assignments of a rater so far, and whether the study hands out no more items."""
+    """All assignments of a rater so far, whether the study hands out no more items, and how many were open before."""
 
     rows: Sequence[Any]
     is_stopped: bool
+    open_items: Callable[[], int]
 
     @cached_property
     def counts(self) -> Counter[tuple[str, str]]:
@@ -177,18 +186,36 @@ class History:
         """The number of the study's own items that the rater could not judge."""
         return self.counts["main", "declined"]
 
+    def has_any(self, items: Sequence[int]) -> bool:
+        """Return whether the rater has or had one of these items."""
+        return any(row.item_id in items for row in self.rows)
+
     def received(self, kind: str) -> int:
         """Count the items of a kind that were handed out."""
         return self.count("leased", *ANSWERED, kind=kind)
 
 
-def read_history(connection: Connection, rater_id: int, now: float | None = None) -> History:
+def read_history(connection: Connection, project: Project, rater_id: int, now: float | None = None) -> History:
     """Return what a rater got and answered so far; with ``now``, end what has expired before."""
+    return read_histories(connection, project, [rater_id], now)[rater_id]
+
+
+def read_histories(
+    connection: Connection, project: Project, raters: Sequence[int], now: float | None = None
+) -> dict[int, History]:
+    """Return what raters got and answered so far; with ``now``, end what has expired before."""
     situation = connection.execute(_FIND_SITUATION, {"now": now or 0.0}).one()
     if situation.has_expired:
         end_expired(connection, now or 0.0)
-    rows = connection.execute(_FIND_HISTORY, {"rater": rater_id}).all()
-    return History(rows, bool(situation.is_stopped))
+    rows: dict[int, list[Any]] = {rater_id: [] for rater_id in raters}
+    for row in connection.execute(_FIND_HISTORY, {"raters": raters}):
+        rows[row.rater_id].append(row)
+
+    @cache
+    def count_open() -> int:
+        return int(connection.execute(_COUNT_OPEN, {"overlap": project.assignment.overlap}).scalar_one())
+
+    return {rater_id: History(own, bool(situation.is_stopped), count_open) for rater_id, own in rows.items()}
 
 
 @dataclass(frozen=True)
@@ -221,12 +248,14 @@ def claim(
     have: Sequence[int] = (),
     now: float,
     promised: int | None = None,
+    history: History | None = None,
 ) -> Claim:
     """Return the items that the rater holds already but not in ``have``, and new ones until there are ``want``.
 
-    A person to whom a number of items was ``promised`` gets as many, and no more.
+    A person to whom a number of items was ``promised`` gets as many, and no more. ``history`` is read if it is left
+    out.
     """
-    history = read_history(connection, rater_id, now)
+    history = history or read_history(connection, project, rater_id, now)
     if promised is not None:
         _keep_place(connection, project, rater_id, now)
     total = _estimate_total(connection, project, promised, history)
@@ -239,8 +268,8 @@ def claim(
         items, state = _choose(connection, project, rater_id, missing, have, promised, history)
         if not items:
             break
-        rows += _lease(connection, project, rater_id, items, now)
-        history = read_history(connection, rater_id) if len(rows) < want else history
+        rows += _lease(connection, project, rater_id, items, now, history)
+        history = read_history(connection, project, rater_id) if len(rows) < want else history
     pages = tuple(present(project, row) for row in rows)
     state = "working" if rows or have else state
     return Claim(pages, state, history.answered, total, history.main, history.declined)
@@ -279,7 +308,8 @@ def reserve(connection: Connection, project: Project, rater_id: int, count: int,
         connection.execute(update(rater).where(rater.c.id == rater_id).values(place=place))
         planned = select(plan.c.item_id).where(plan.c.place == place, _is_open_in_plan())
         items = connection.execute(planned.order_by(plan.c.position).limit(count)).scalars().all()
-        _lease(connection, project, rater_id, items, now, state="reserved")
+        history = read_history(connection, project, rater_id)
+        _lease(connection, project, rater_id, items, now, history, state="reserved")
         _keep_place(connection, project, rater_id, now, is_new=True)
         return
     overlap = project.assignment.overlap
@@ -287,11 +317,11 @@ def reserve(connection: Connection, project: Project, rater_id: int, count: int,
     people = math.ceil((connection.execute(free).scalar() or 0) / count)
     _keep_place(connection, project, rater_id, now, is_new=True)
     while count > 0:
-        history = read_history(connection, rater_id)
+        history = read_history(connection, project, rater_id)
         items, _ = _choose_main(connection, project, rater_id, count, (), history, urgent=overlap - people)
         if not items:
             return
-        _lease(connection, project, rater_id, items, now, state="reserved")
+        _lease(connection, project, rater_id, items, now, history, state="reserved")
         count -= len(items)
 
 
@@ -348,7 +378,7 @@ def _estimate_total(connection: Connection, project: Project, promised: int | No
     if promised is not None:
         return promised + count_additional(project, kinds, promised)
     main = history.received("main")
-    left = int(connection.execute(_COUNT_OPEN, {"overlap": settings.overlap}).scalar_one())
+    left = history.open_items()
     own = [row for row in history.rows if row.kind == "main" and row.state != "expired"]
     left -= sum(1 for row in own if row.taken < settings.overlap)
     most = settings.per_rater - main if settings.per_rater else sys.maxsize
@@ -528,20 +558,26 @@ def _choose_main(
     systems = Counter(row.system for row in history.rows if row.state != "expired")
     names = Counter(row.name for row in history.rows if row.state != "expired")
 
-    def rank(row: Any) -> tuple[int, int, int]:
-        return names[row.name], systems[row.system], _shuffle_key(project.seed, rater_id, row.id)
-
-    candidates = [(rank(row), row) for row in pool if row.taken == pool[0].taken]
-    heapq.heapify(candidates)
+    # By system, in order of the rater's earlier items of the same source, and then in the rater's own order.
+    candidates: dict[str, list[tuple[int, int, int, str]]] = defaultdict(list)
+    for row in pool:
+        if row.taken == pool[0].taken:
+            key = _shuffle_key(project.seed, rater_id, row.id)
+            candidates[row.system].append((names[row.name], key, row.id, row.name))
+    for heap in candidates.values():
+        heapq.heapify(heap)
     choice: list[int] = []
     while candidates and len(choice) < most:
-        before, row = heapq.heappop(candidates)
-        if (now := rank(row)) != before:  # An item of the same source or system was chosen meanwhile.
-            heapq.heappush(candidates, (now, row))
-            continue
-        choice.append(row.id)
-        names[row.name] += 1
-        systems[row.system] += 1
+        for heap in candidates.values():
+            while heap[0][0] != (count := names[heap[0][3]]):  # An item of the same source was chosen meanwhile.
+                heapq.heapreplace(heap, (count, *heap[0][1:]))
+        system = min(candidates, key=lambda name: (candidates[name][0][0], systems[name], candidates[name][0][1]))
+        _, _, number, source = heapq.heappop(candidates[system])
+        if not candidates[system]:
+            del candidates[system]
+        choice.append(number)
+        names[source] += 1
+        systems[system] += 1
     return choice, "working"
 
 
@@ -558,17 +594,31 @@ def _find_items(connection: Connection, rater_id: int, items: Sequence[int]) -> 
 
 
 def _lease(
-    connection: Connection, project: Project, rater_id: int, items: Sequence[int], now: float, state: str = "leased"
+    connection: Connection,
+    project: Project,
+    rater_id: int,
+    items: Sequence[int],
+    now: float,
+    history: History,
+    state: str = "leased",
 ) -> list[SimpleNamespace]:
     """Lease or reserve items for a rater, and return them with their assignments."""
-    rows = _find_items(connection, rater_id, items)
-    if free := [row.id for row in rows if row.state != "reserved"]:
-        connection.execute(_TAKE_SEVERAL, {"items": free})
+    if history.has_any(items):
+        rows = _find_items(connection, rater_id, items)
+        if free := [row.id for row in rows if row.state != "reserved"]:
+            connection.execute(_TAKE_SEVERAL, {"items": free})
+    else:
+        own = dict.fromkeys(("number", "state", "layout", "revision", "expires_at", "draft"))
+        by_id = {
+            row.id: SimpleNamespace(**row._mapping, **own)
+            for row in connection.execute(_TAKE_NEW, {"items": items}).all()
+        }
+        rows = [by_id[number] for number in items]
     seconds = project.assignment.lease_minutes * 60 if state == "leased" else 0.0
     values = {"state": state, "leased_at": now, "expires_at": now + seconds}
     new = [row for row in rows if row.number is None]
-    if own := [row.number for row in rows if row.number is not None]:
-        connection.execute(update(assignment).where(assignment.c.id.in_(own)).values(**values))
+    if numbers := [row.number for row in rows if row.number is not None]:
+        connection.execute(update(assignment).where(assignment.c.id.in_(numbers)).values(**values))
     for row in new:
         layout = list(range(len(json.loads(row.outputs))))
         random.Random(f"{project.seed}:{rater_id}:{row.id}").shuffle(layout)
@@ -576,8 +626,7 @@ def _lease(
     if new:
         shared = {"rater_id": rater_id, "revision": 0, **values}
         parameters = [{"item_id": row.id, "layout": row.layout, **shared} for row in new]
-        numbers = connection.execute(_INSERT_LEASES, parameters).scalars().all()
-        for row, number in zip(new, numbers, strict=True):
+        for row, number in zip(new, connection.execute(_INSERT_LEASES, parameters).scalars().all(), strict=True):
             row.number = number
     for row in rows:
         row.state, row.expires_at = state, values["expires_at"]
@@ -625,47 +674,101 @@ def _split(text: str, method: str) -> list[list[str]]:
 
 def own_assignment(connection: Connection, rater_id: int, number: int) -> Row[Any]:
     """Return an assignment with its item; another person's is refused like one that does not exist."""
-    row = connection.execute(_FIND_OWN, {"number": number, "rater": rater_id}).first()
-    if row is None:
+    return _own_assignments(connection, [(rater_id, number)])[number]
+
+
+def _own_assignments(connection: Connection, owners: Sequence[tuple[int, int]]) -> dict[int, Row[Any]]:
+    """Return assignments with their items by number; ``owners`` are pairs of a rater and an assignment."""
+    rows = {row.id: row for row in connection.execute(_FIND_OWN, {"numbers": [number for _, number in owners]})}
+    if any(number not in rows or rows[number].rater_id != rater_id for rater_id, number in owners):
         raise Refusal(404, "unknown", "This item is not one of yours.")
-    return row
+    return rows
 
 
-def submit(
-    connection: Connection,
-    project: Project,
-    rater_id: int,
-    assignment_id: int,
-    *,
-    key: str,
-    revision: int,
-    payload: object,
-    waited: float = 0.0,
-    hidden: float = 0.0,
-    counts: bool = True,
-) -> Receipt:
-    """Store an answer and report which revision it became; ``counts`` is false for excluded people.
+@dataclass(frozen=True)
+class Submission:
+    """An answer as a rater's page sends it; ``counts`` is false for excluded people.
 
     The client made ``key`` for this answer: the same key again gets the same response, and with another payload a
     refusal. ``revision`` is the one that the client's page was based on. For ``waited`` and ``hidden`` see
     ``_measure_time``.
     """
-    row = own_assignment(connection, rater_id, assignment_id)
-    digest = fingerprint(assignment_id, revision, payload)
-    is_reused = Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
-    if row.revision and (earlier := connection.execute(_FIND_KEY, {"rater": rater_id, "sent_key": key}).first()):
-        if earlier.digest != digest:
-            raise is_reused
+
+    rater_id: int
+    assignment_id: int
+    key: str
+    revision: int
+    payload: object
+    waited: float = 0.0
+    hidden: float = 0.0
+    counts: bool = True
+
+
+def submit(connection: Connection, project: Project, rater_id: int, assignment_id: int, **options: Any) -> Receipt:
+    """Store one answer and report which revision it became."""
+    return submit_all(connection, project, [Submission(rater_id, assignment_id, **options)])[0]
+
+
+def submit_all(connection: Connection, project: Project, submissions: Sequence[Submission]) -> list[Receipt]:
+    """Store answers of different raters; a refusal of one refuses them all."""
+    rows = _own_assignments(connection, [(sent.rater_id, sent.assignment_id) for sent in submissions])
+    receipts: dict[int, Receipt] = {}
+    new: list[tuple[Row[Any], dict[str, Any], str]] = []
+    declined = Counter[int]()  # by item
+    for sent in submissions:
+        row = rows[sent.assignment_id]
+        content = _check_submission(connection, project, row, sent)
+        if isinstance(content, Receipt):
+            receipts[row.id] = content
+            continue
+        state = "done"
+        if not sent.counts or row.state == "replaced":  # Another person has the item.
+            state = "replaced"
+        elif row.kind == "main" and "cannot_judge" in content:
+            others = _count_declined(connection, row) + declined[row.item_id]
+            if others < project.assignment.replacements:
+                state = "declined"
+                declined[row.item_id] += 1
+        new.append((row, _make_entry(connection, project, row, sent, content), state))
+    if not new:
+        return [receipts[sent.assignment_id] for sent in submissions]
+    try:
+        ids = connection.execute(_INSERT, [values for _, values, _ in new]).scalars().all()
+    except IntegrityError:  # The key was used for another item, as this one has no answer with it.
+        if len(new) > 1:
+            raise
+        raise _reused_key() from None
+    changes = [{"number": row.id, "new_revision": row.revision + 1, "new_state": state} for row, _, state in new]
+    connection.execute(_ANSWER, changes)
+    for row, _, state in new:
+        if times := (state in _TAKING) - (row.state in _TAKING):
+            _take(connection, row.item_id, times)
+    if drafts := [row.id for row, _, _ in new if row.draft is not None]:
+        connection.execute(delete(draft).where(draft.c.assignment_id.in_(drafts)))
+    for (row, values, _), number in zip(new, ids, strict=True):
+        leases, answers = row.leases - (row.state == "leased"), row.answers + (row.state not in ANSWERED)
+        receipts[row.id] = Receipt(_acknowledge(project, row, {**values, "id": number}), leases, answers)
+    return [receipts[sent.assignment_id] for sent in submissions]
+
+
+def _check_submission(
+    connection: Connection, project: Project, row: Row[Any], sent: Submission
+) -> Receipt | dict[str, Any]:
+    """Return the content of an answer, or the receipt of an earlier one that is the same, or refuse it."""
+    parameters = {"rater": sent.rater_id, "sent_key": sent.key}
+    if row.revision and (earlier := connection.execute(_FIND_KEY, parameters).first()):
+        if earlier.digest != fingerprint(row.id, sent.revision, sent.payload):
+            raise _reused_key()
         return Receipt(_acknowledge(project, row, earlier._mapping), row.leases, row.answers)
     layout = json.loads(row.layout)
     outputs = arrange(row.outputs, layout)
     texts = {"source": row.source, "output": outputs[0]["text"], "tokens": row.tokens}
-    answer = tasks.check(project, payload, texts, len(outputs))
+    answer = tasks.check(project, sent.payload, texts, len(outputs))
     if choice := answer.get("choice"):  # The positions are this rater's own; store the systems behind them.
         systems = [output["system"] for output in outputs]
         ends = {f"{end}_system": systems[choice[end]] for end in ("best", "worst") if end in choice}
         choice.update({"shown": systems, **ends})
-    if revision != row.revision:
+    if sent.revision != row.revision:
         statement = select(entry).where(entry.c.assignment_id == row.id, entry.c.revision == row.revision)
         current = connection.execute(statement).first()
         if current is not None and json.loads(current.payload) == answer:
@@ -675,49 +778,45 @@ def submit(
         raise Refusal(409, "stale", message, revision=row.revision, current=latest, item=page)
     if row.revision >= MOST_REVISIONS:
         raise Refusal(409, "revisions", f"An answer can be changed {MOST_REVISIONS} times. The last one stays.")
+    return answer
+
+
+def _make_entry(
+    connection: Connection, project: Project, row: Row[Any], sent: Submission, content: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return an answer as it is stored."""
     now, limit = time.time(), project.quality.time_limit_seconds
-    seconds = _measure_time(connection, row, now, waited, hidden)
-    values = {
+    seconds = _measure_time(connection, row, now, sent.waited, sent.hidden)
+    return {
         "assignment_id": row.id,
         "item_id": row.item_id,
-        "rater_id": rater_id,
+        "rater_id": row.rater_id,
         "revision": row.revision + 1,
-        "key": key,
-        "digest": digest,
-        "payload": _to_json(answer),
+        "key": sent.key,
+        "digest": fingerprint(row.id, sent.revision, sent.payload),
+        "payload": _to_json(content),
         "late": row.state == "expired" or (row.state == "leased" and row.expires_at < now),
         "overtime": bool(limit and seconds is not None and seconds > limit),
         "seconds": seconds,
         "created_at": now,
     }
-    try:
-        values["id"] = connection.execute(_INSERT, values).scalar_one()
-    except IntegrityError:  # The key was used for another item, as this one has no answer with it.
-        raise is_reused from None
-    state = "done"
-    if not counts or row.state == "replaced":  # Another person has the item.
-        state = "replaced"
-    elif row.kind == "main" and "cannot_judge" in answer and _can_be_replaced(connection, project, row):
-        state = "declined"
-    connection.execute(_ANSWER, {"number": row.id, "new_revision": row.revision + 1, "new_state": state})
-    if times := (state in _TAKING) - (row.state in _TAKING):
-        _take(connection, row.item_id, times)
-    if row.draft is not None:
-        connection.execute(delete(draft).where(draft.c.assignment_id == row.id))
-    leases, answers = row.leases - (row.state == "leased"), row.answers + (row.state not in ANSWERED)
-    return Receipt(_acknowledge(project, row, values), leases, answers)
 
 
-def _can_be_replaced(connection: Connection, project: Project, row: Row[Any]) -> bool:
-    """Return whether an item goes to somebody else because a person cannot judge it: not without end."""
+def _reused_key() -> Refusal:
+    return Refusal(409, "key-reused", "This key was used for another answer. Nothing was changed.")
+
+
+def _count_declined(connection: Connection, row: Row[Any]) -> int:
+    """Count the other people who could not judge an item and were replaced."""
     is_declined = (assignment.c.item_id == row.item_id) & (assignment.c.state == "declined")
-    others = _count(connection, is_declined, assignment.c.id != row.id, table=assignment)
-    return others < project.assignment.replacements
+    return _count(connection, is_declined, assignment.c.id != row.id, table=assignment)
 
 
-def mark_shown(connection: Connection, rater_id: int, assignment_id: int, now: float) -> None:
-    """Store when an item first stood on the rater's screen; showing it again changes nothing."""
-    connection.execute(_MARK_SHOWN, {"number": assignment_id, "rater": rater_id, "now": now})
+def mark_shown(connection: Connection, items: Sequence[tuple[int, int]], now: float) -> None:
+    """Store when the assignments of raters first stood on the screen; showing them again changes nothing."""
+    if items:
+        rows = [{"rater": rater_id, "number": number, "now": now} for rater_id, number in items]
+        connection.execute(_MARK_SHOWN, rows)
 
 
 def _measure_time(connection: Connection, row: Row[Any], now: float, waited: float, hidden: float) -> float | None:
@@ -743,7 +842,9 @@ def fingerprint(assignment_id: int, revision: int, payload: object) -> str:
 def _acknowledge(project: Project, row: Row[Any], answer: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the response to an answer, the same for the first time and for every repetition."""
     content = {"assignment": row.id, "entry": answer["id"], "revision": answer["revision"], "late": answer["late"]}
-    return {**content, **feedback(project, json.loads(answer["payload"]), row, json.loads(row.layout))}
+    if row.kind == "training":
+        content |= feedback(project, json.loads(answer["payload"]), row, json.loads(row.layout))
+    return content
 
 
 def feedback(project: Project, answer: Mapping[str, Any], row: Row[Any], layout: Sequence[int]) -> dict[str, Any]:

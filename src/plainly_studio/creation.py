@@ -102,6 +102,8 @@ def create(
         lambda connection: fill(connection, project, items, "create", {"items": count}, places=places)
     )
     remarks = [f"The design has {len(places)} places for raters."] if places else []
+    if not places and (raters := project.assignment.raters):
+        remarks.append(f"Each of the {raters} raters judges up to {count_noun(project.assignment.per_rater, 'item')}.")
     if tied := kinds["tied"]:
         remarks.append(f"Identical outputs are tied and not shown: {tied} in this study.")
     project_facts = (project.name, hide_password(store.url), owner_path, count)

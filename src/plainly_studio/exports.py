@@ -31,7 +31,7 @@ from plainly.text.words import token_spans
 from plainly_studio import rules, tasks
 from plainly_studio.project import Project, TaskName, parse_project
 from plainly_studio.schema import adjudication, entry, item, rater
-from plainly_studio.store import Store, read_fact
+from plainly_studio.store import DELETIONS, Store, read_fact
 
 _LINE_END = "\r\n"
 SCALE_COLUMNS = ("question", "minimum", "maximum", "low", "high", "step", "level")
@@ -107,8 +107,8 @@ class StudyAnswer:
 class Ledger:
     """Items, raters and current answers, as of the last ``refresh``.
 
-    Only new rows are read, because answers are only ever added. Exclusions are read each time, and the answers of
-    deleted people are dropped.
+    Only new rows are read, because answers are only ever added. Exclusions are read each time. After a deletion
+    everything is read again: SQLite gives the ids of deleted rows to new ones.
     """
 
     def __init__(self, store: Store) -> None:
@@ -116,9 +116,11 @@ class Ledger:
         self.items: dict[int, Unit] = {}
         self.raters: dict[int, str] = {}
         self.excluded: dict[str, str] = {}  # pseudonym → reason, by the owner or by the study's rules
+        self.excluded_by_rule: dict[str, str] = {}
         self.rule_changes: list[Record] = []  # after the first answer
         self._answers: dict[int, StudyAnswer] = {}
         self._last = 0
+        self._deletions: str | None = None
         self._lock = threading.Lock()
 
     def refresh(self) -> None:
@@ -130,22 +132,23 @@ class Ledger:
         if connection.execute(select(func.count()).select_from(item)).scalar_one() != len(self.items):
             rows = connection.execute(select(item).order_by(item.c.place))
             self.items = {row.id: Unit.from_row(row) for row in rows}
+        if (deletions := read_fact(connection, DELETIONS)) != self._deletions:
+            self._deletions, self._answers, self._last = deletions, {}, 0
         entries = connection.execute(select(entry).where(entry.c.id > self._last).order_by(entry.c.id)).all()
         people = connection.execute(select(rater)).all()
         self.raters = {person.id: person.pseudonym for person in people}
         excluded = [person for person in people if person.excluded_at is not None]
         self.excluded = {person.pseudonym: person.excluded_why or "" for person in excluded}
-        present = set(self.raters.values())
-        self._answers = {key: answer for key, answer in self._answers.items() if answer.rater in present}
         for row in entries:
             current = self._answers.get(row.assignment_id)
             if current is None or row.revision > current.revision:
                 self._answers[row.assignment_id] = self._answer(row)
             self._last = max(self._last, row.id)
         settings = json.loads(read_fact(connection, "project") or "{}")
+        self.excluded_by_rule = {}
         if any(settings.get("exclusion", {}).values()):
-            by_rule = rules.exclusions(parse_project(settings), self.items, self._answers.values())
-            self.excluded = {**by_rule, **self.excluded}
+            self.excluded_by_rule = rules.exclusions(parse_project(settings), self.items, self._answers.values())
+            self.excluded = {**self.excluded_by_rule, **self.excluded}
         self.rule_changes = json.loads(read_fact(connection, "rule_changes") or "[]")
 
     def _answer(self, row: Any) -> StudyAnswer:

@@ -29,7 +29,7 @@ from plainly.core.errors import BadInput, MissingExtra
 from plainly_studio import assignments, exports, live, people, schema, tasks
 from plainly_studio.context import Call, Studio, format_time, reply
 from plainly_studio.exports import Ledger, Unit
-from plainly_studio.project import Project, parse_project, read_project
+from plainly_studio.project import Project, check_numbers, parse_project, read_project
 from plainly_studio.store import InvalidField, Refusal, log_event, read_fact, store_fact
 
 _WATCH_SECONDS = 30.0
@@ -169,8 +169,9 @@ async def export(call: Call) -> Response:
         raise Refusal(404, "unknown", f"There is no such export. Available: {', '.join(names)}.")
     await studio.write(lambda connection: call.log(connection, "export", format=name))
     if name in people.LISTS:
-        write_list = partial(people.write_list, project=studio.project, secret=studio.secret, name=name)
-        return _attach(call, await studio.read(write_list), f"-{name}", "csv")
+        by_rule = await _find_exclusions(studio)
+        options = {"project": studio.project, "secret": studio.secret, "by_rule": by_rule, "name": name}
+        return _attach(call, await studio.read(partial(people.write_list, **options)), f"-{name}", "csv")
     try:
         content = await studio.compute(lambda ledger, project: exports.write(ledger, project, name))
     except MissingExtra as error:
@@ -238,7 +239,9 @@ async def people_page(call: Call, link: str = "") -> Response:
     statement = select(invitation, rater.c.pseudonym).outerjoin(rater, rater.c.id == invitation.c.rater_id)
 
     rows = await studio.read(lambda connection: connection.execute(statement.order_by(invitation.c.id)).all())
-    raters = await studio.read(partial(people.list_raters, project=studio.project, secret=studio.secret))
+    by_rule = await _find_exclusions(studio)
+    options: dict[str, Any] = {"project": studio.project, "secret": studio.secret, "by_rule": by_rule}
+    raters = await studio.read(partial(people.list_raters, **options))
     ids = [name for name in studio.project.crowd.parameters if any(row[name] for row in raters)]
     codes = {row["rater"]: people.return_code(studio.secret, row["rater"]) for row in raters}
     choices = {
@@ -246,10 +249,15 @@ async def people_page(call: Call, link: str = "") -> Response:
         "state": sorted({"excluded" if row["excluded"] else row["state"] for row in raters}),
     }
     filters = _read_filters(call, _PEOPLE_FILTERS)
-    page = _paginate(call, [row for row in raters if _is_listed(row, ids, **filters)], filters, size=100)
+    page = _paginate(call, [row for row in raters if _is_listed(row, ids, **filters)], filters, size=50)
     lists = {"invitations": rows, "raters": page["rows"], "codes": codes, "ids": ids, "lists": people.LISTS}
-    options = {"filters": filters, "choices": choices, "pager": page["pager"]}
-    return call.page("people.html", here="people", link=link, day=format_time, **lists, **options)
+    values = {"filters": filters, "choices": choices, "pager": page["pager"], "by_rule": by_rule}
+    return call.page("people.html", here="people", link=link, day=format_time, **lists, **values)
+
+
+async def _find_exclusions(studio: Studio) -> Mapping[str, str]:
+    """Return whom the study's rules exclude, with the reasons."""
+    return await studio.compute(lambda ledger, project: ledger.excluded_by_rule)
 
 
 def _is_listed(row: Mapping[str, Any], ids: Sequence[str], *, search: str, outcome: str, state: str) -> bool:
@@ -425,7 +433,9 @@ def _change_settings(project: Project, values: Mapping[str, str]) -> Project:
             except ValueError:
                 raise BadInput(f"{EDITABLE[name]}: {text!r} is not a number.") from None
         (settings[section] if section else settings)[key] = value
-    return parse_project(settings)
+    changed = parse_project(settings)
+    check_numbers(changed, where="Settings")
+    return changed
 
 
 def _differences(project: Project, other: Project) -> dict[str, tuple[Any, Any]]:

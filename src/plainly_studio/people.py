@@ -25,7 +25,7 @@ import re
 import secrets
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -40,7 +40,7 @@ from plainly_studio import assignments, tasks
 from plainly_studio.assignments import change_state, release
 from plainly_studio.project import Project
 from plainly_studio.schema import assignment, draft, entry, event, invitation, item, rater, session
-from plainly_studio.store import InvalidField, Refusal, log_event
+from plainly_studio.store import DELETIONS, InvalidField, Refusal, log_event, read_fact, store_fact
 
 InvitationKind = Literal["person", "crowd", "owner"]
 Outcome = Literal["complete", "returned", "screened-out"]
@@ -53,10 +53,10 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\$\{|^\{.*\}$|^<.*>$|^\[.*\]$|^%.*%$")  # 
 _FEWEST_TIMES = 20
 _SECONDS_PER_WORD = 60 / 200
 _SECONDS_PER_QUESTION = {"rating": 5.0, "ranking": 8.0, "operations": 45.0}
-_FIND_PERSON = (  # runs with every request, so it is built once
+_FIND_PEOPLE = (  # runs with every request, so it is built once
     select(rater, session.c.token_hash, session.c.expires_at)
     .join(session, session.c.rater_id == rater.c.id)
-    .where(session.c.token_hash == bindparam("token"))
+    .where(session.c.token_hash.in_(bindparam("tokens", expanding=True)))
 )
 
 
@@ -296,15 +296,24 @@ def _record_consent(connection: Connection, project: Project) -> str:
     return version
 
 
-def find_person(connection: Connection, tokens: Iterable[str]) -> Person | None:
+def find_person(connection: Connection, tokens: Sequence[str]) -> Person | None:
     """Return the person of the first session that has not expired and was not ended."""
-    for token in tokens:
-        row = connection.execute(_FIND_PERSON, {"token": hash_token(token)}).first()
-        if row is not None and row.expires_at >= time.time() and row.state != "removed":
-            state = "excluded" if row.excluded_at is not None else row.state
-            own = (row.crowd, row.outcome, row.promised)
-            return Person(row.id, row.pseudonym, row.role, row.token_hash, state, *own)
-    return None
+    return find_people(connection, [tokens])[0]
+
+
+def find_people(connection: Connection, visitors: Sequence[Sequence[str]]) -> list[Person | None]:
+    """Return the person behind the tokens of each visitor: that of the first valid session."""
+    hashes = [[hash_token(token) for token in tokens] for tokens in visitors]
+    rows = connection.execute(_FIND_PEOPLE, {"tokens": [one for own in hashes for one in own]})
+    now = time.time()
+    valid = {row.token_hash: row for row in rows if row.expires_at >= now and row.state != "removed"}
+    first = [next((valid[one] for one in own if one in valid), None) for own in hashes]
+    return [_as_person(row) if row is not None else None for row in first]
+
+
+def _as_person(row: Row[Any]) -> Person:
+    state = "excluded" if row.excluded_at is not None else row.state
+    return Person(row.id, row.pseudonym, row.role, row.token_hash, state, row.crowd, row.outcome, row.promised)
 
 
 def is_of_crowd(connection: Connection, person: Person) -> bool:
@@ -391,7 +400,7 @@ def withdraw(connection: Connection, project: Project, person: Person) -> tuple[
     The row stays until ``personal_until``: what is owed, and the verdict of tests and checks. Platform ids stay only
     where they are needed for the payment.
     """
-    count = assignments.read_history(connection, person.id).answered
+    count = assignments.read_history(connection, project, person.id).answered
     outcome = end_work(connection, project, person)
     past = connection.execute(select(rater.c.past_checks).where(rater.c.id == person.id)).scalar()
     checks = _add_checks(_count_checks(connection, project).get(person.id), past)
@@ -425,6 +434,7 @@ def _delete_answers(connection: Connection, rater_id: int) -> int:
     count = len(connection.execute(delete(entry).where(entry.c.rater_id == rater_id).returning(entry.c.id)).all())
     for table in (assignment, session):
         connection.execute(delete(table).where(table.c.rater_id == rater_id))
+    store_fact(connection, DELETIONS, str(int(read_fact(connection, DELETIONS) or 0) + 1))
     return count
 
 
@@ -469,18 +479,20 @@ def outcome_of(
     return "returned" if state in ("finished", "left") else None
 
 
-def settle(connection: Connection, project: Project, person: Person) -> None:
-    """Record the outcome of a person without leases as soon as nothing is left, whatever the browser does next."""
-    history = assignments.read_history(connection, person.id)
-    state = assignments.next_state(connection, project, person.id, person.promised, history)
-    outcome = outcome_of(project, state, history.main, history.declined, person.promised)
-    if outcome is not None:
-        record_outcome(connection, person.id, outcome)
+def settle(connection: Connection, project: Project, people: Sequence[Person]) -> None:
+    """Record the outcome of people without leases as soon as nothing is left, whatever the browser does next."""
+    histories = assignments.read_histories(connection, project, [person.id for person in people]) if people else {}
+    for person in people:
+        history = histories[person.id]
+        state = assignments.next_state(connection, project, person.id, person.promised, history)
+        outcome = outcome_of(project, state, history.main, history.declined, person.promised)
+        if outcome is not None:
+            record_outcome(connection, person.id, outcome)
 
 
 def end_work(connection: Connection, project: Project, person: Person) -> Outcome:
     """End a person's work for good, and record the outcome; one that was reached before stays."""
-    history, state = assignments.read_history(connection, person.id), "working"
+    history, state = assignments.read_history(connection, project, person.id), "working"
     if not history.count("leased"):
         state = assignments.next_state(connection, project, person.id, person.promised, history)
     state = "left" if state == "working" else state
@@ -569,8 +581,13 @@ def _add_checks(checks: tuple[int, int] | None, past: str | None) -> tuple[int, 
     return right + past_right, total + past_total
 
 
-def list_raters(connection: Connection, project: Project, secret: Secret) -> list[dict[str, Any]]:
-    """Return all raters with their platform ids, number of answers, outcome, code and pay."""
+def list_raters(
+    connection: Connection, project: Project, secret: Secret, by_rule: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return all raters with their platform ids, number of answers, outcome, code and pay.
+
+    ``by_rule`` names those whom a rule of the study excludes, with the reason.
+    """
     by_state = select(assignment.c.rater_id, assignment.c.state, func.count())
     states: dict[int, dict[str, int]] = {}
     for rater_id, state, count in connection.execute(by_state.group_by(assignment.c.rater_id, assignment.c.state)):
@@ -582,6 +599,8 @@ def list_raters(connection: Connection, project: Project, secret: Secret) -> lis
     for row in connection.execute(select(rater).where(rater.c.role == "rater").order_by(rater.c.id)).all():
         own = states.get(row.id, {})
         right, total = _add_checks(checks.get(row.id), row.past_checks)
+        by_owner = row.excluded_why or "excluded" if row.excluded_at else ""
+        excluded = by_owner or by_rule.get(row.pseudonym, "")
         rows.append(
             {
                 "rater": row.pseudonym,
@@ -598,16 +617,16 @@ def list_raters(connection: Connection, project: Project, secret: Secret) -> lis
                 "checks": f"{right} of {total}" if total else "",
                 "outcome": row.outcome or "",
                 "code": completion_code(project, secret, row.outcome, row.pseudonym) if row.outcome else "",
-                **_pay(project, row, right, total),
+                **_pay(project, row, counts=not excluded, right=right, total=total),
                 "state": row.state,
-                "excluded": row.excluded_why or "excluded" if row.excluded_at else "",
+                "excluded": excluded,
                 "second_device": "yes" if row.pseudonym in devices else "",
             }
         )
     return rows
 
 
-def _pay(project: Project, row: Row[Any], right: int, total: int) -> dict[str, Any]:
+def _pay(project: Project, row: Row[Any], *, counts: bool, right: int, total: int) -> dict[str, Any]:
     """Return the decision about a person's pay with its reason, and the bonus: the owner's own, or by the rules."""
     reasons = {
         "complete": "did what was asked",
@@ -618,7 +637,7 @@ def _pay(project: Project, row: Row[Any], right: int, total: int) -> dict[str, A
     decision, reason = row.decision, row.decision_why
     if decision is None:
         decision, reason = "approve" if row.outcome == "complete" else "", reasons[row.outcome]
-    is_good = row.outcome == "complete" and row.excluded_at is None and right >= project.crowd.bonus_checks * total
+    is_good = row.outcome == "complete" and counts and right >= project.crowd.bonus_checks * total
     bonus = row.bonus if row.bonus is not None else project.crowd.bonus if is_good and decision == "approve" else 0
     return {"decision": decision, "reason": reason or "", "bonus": bonus or ""}
 
@@ -667,7 +686,9 @@ LISTS: Mapping[str, Callable[[list[dict[str, Any]]], str]] = {
 }
 
 
-def write_list(connection: Connection, project: Project, secret: Secret, name: str) -> bytes:
+def write_list(
+    connection: Connection, project: Project, secret: Secret, by_rule: Mapping[str, str], name: str
+) -> bytes:
     """Return a list for the platform or the accountant; unlike the exports it contains platform ids."""
-    text = LISTS[name](list_raters(connection, project, secret))
+    text = LISTS[name](list_raters(connection, project, secret, by_rule))
     return f"{text}\n".encode() if text else b""

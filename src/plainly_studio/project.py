@@ -5,6 +5,7 @@ An unknown key is an error, because a misspelt ``overlapp`` that is ignored cost
 
 import datetime
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ from plainly_studio.designs import Design
 
 TaskName = Literal["rating", "operations", "ranking"]
 _PROTOCOLS = Path(__file__).parent / "protocols"
+_SHARES = ("pass_share", "cannot_judge_share", "straight_lining", "gold_agreement", "bonus_checks")
 
 
 class RatingScale(Settings, frozen=True):
@@ -192,7 +194,21 @@ def read_project(path: Path) -> Project:
     """Read a project from a TOML file; an error names the key."""
     if not path.exists():
         raise BadInput(f"There is no {path}. Create it: plainly studio create {path} --help")
-    return parse_project(read_toml(path), where=str(path))
+    project = parse_project(read_toml(path), where=str(path))
+    check_numbers(project, where=str(path))
+    return project
+
+
+def check_numbers(project: Project, *, where: str) -> None:
+    """Refuse negative numbers and shares above 1 in what an owner has written."""
+    for section, settings in to_builtins(project).items():
+        if section == "scales" or not isinstance(settings, dict):
+            continue
+        for name, value in settings.items():
+            most = 1 if name in _SHARES else math.inf
+            if isinstance(value, (int, float)) and not (0 <= value <= most and value < math.inf):
+                allowed = "a share from 0 to 1" if name in _SHARES else "0 or more"
+                raise BadInput(f"{where}: {section}.{name} must be {allowed}, not {value:g}.")
 
 
 def write_project(path: Path, settings: Mapping[str, Mapping[str, Any]], *, demo: bool = False) -> bool:

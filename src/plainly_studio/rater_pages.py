@@ -5,7 +5,7 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -18,7 +18,8 @@ from starlette.staticfiles import StaticFiles
 from plainly_studio import assignments, people, schema, tasks
 from plainly_studio.context import COOKIES, HERE, Call, parse_integer, read_words, reply
 from plainly_studio.paragraphs import align_paragraphs
-from plainly_studio.store import InvalidField, Refusal, log_event
+from plainly_studio.project import Project
+from plainly_studio.store import InvalidField, Part, Refusal, log_event
 
 _NOT_ACCEPTED = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk sends while a worker only looks
 _KEY = re.compile(r"[A-Za-z0-9_\-]{8,64}")
@@ -144,27 +145,9 @@ async def me(call: Call) -> Response:
 async def claim(call: Call) -> Response:
     """Return items to work on."""
     studio, person, project = call.studio, call.person, call.studio.project
-    want, have = min(call.integer("want", 1), project.assignment.ahead), _read_have(call)
-    on_screen = _read_on_screen(call)
-
-    def work(connection: Connection) -> tuple[assignments.Claim, people.Outcome | None, float]:
-        seconds = studio.seconds_per_item(connection)
-        if (state := _final_state(person)) is not None:
-            outcome = person.outcome or people.end_work(connection, project, person)
-            history = assignments.read_history(connection, person.id)
-            claim = assignments.Claim((), state, history.answered, None, history.main, history.declined)
-            return claim, outcome, seconds
-        if on_screen is not None:
-            assignments.mark_shown(connection, person.id, on_screen, time.time())
-        claim = assignments.claim(
-            connection, project, person.id, want=want, have=have, now=time.time(), promised=person.promised
-        )
-        earned = people.outcome_of(project, claim.state, claim.done, claim.declined, person.promised)
-        if earned is not None:
-            people.record_outcome(connection, person.id, earned)
-        return claim, earned, seconds
-
-    claim, outcome, seconds = await studio.write(work)
+    _read_on_screen(call)  # An impossible number is refused here, alone.
+    wish = _Wish(call, project, min(call.integer("want", 1), project.assignment.ahead), _read_have(call))
+    claim, outcome, seconds = await studio.write(Part(_claim_all, wish, person.id))
     items = await _add_rows(call, claim.items)
     content: dict[str, Any] = {"now": time.time(), "seconds": seconds, **asdict(claim), "items": items}
     if outcome is not None:
@@ -172,6 +155,50 @@ async def claim(call: Call) -> Response:
     if claim.state == "finished" and outcome == "returned":
         content["state"] = "declined" if claim.done else "full"
     return reply(content)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What a rater's page asks for."""
+
+    call: Call
+    project: Project
+    want: int
+    have: Sequence[int]
+
+
+def _claim_all(
+    connection: Connection, wishes: Sequence[_Wish]
+) -> list[tuple[assignments.Claim, people.Outcome | None, float]]:
+    """Hand out items to several raters; return what each gets, the outcome of the work and the seconds for an item."""
+    studio, project, now = wishes[0].call.studio, wishes[0].project, time.time()
+    seconds = studio.seconds_per_item(connection)
+    _mark_shown(connection, [wish.call for wish in wishes if _final_state(wish.call.person) is None])
+    raters = [wish.call.person.id for wish in wishes]
+    histories = assignments.read_histories(connection, project, raters, now)
+    results: list[tuple[assignments.Claim, people.Outcome | None, float]] = []
+    for wish in wishes:
+        person, history = wish.call.person, histories[wish.call.person.id]
+        if (state := _final_state(person)) is not None:
+            outcome = person.outcome or people.end_work(connection, project, person)
+            claim = assignments.Claim((), state, history.answered, None, history.main, history.declined)
+            results.append((claim, outcome, seconds))
+            continue
+        claim = assignments.claim(
+            connection, project, person.id,
+            want=wish.want, have=wish.have, now=now, promised=person.promised, history=history,
+        )  # fmt: skip
+        earned = people.outcome_of(project, claim.state, claim.done, claim.declined, person.promised)
+        if earned is not None:
+            people.record_outcome(connection, person.id, earned)
+        results.append((claim, earned, seconds))
+    return results
+
+
+def _mark_shown(connection: Connection, calls: Sequence[Call]) -> None:
+    """Store which items are on the screens of raters."""
+    items = [(call.person.id, number) for call in calls if (number := _read_on_screen(call)) is not None]
+    assignments.mark_shown(connection, items, time.time())
 
 
 def _final_state(person: people.Person) -> str | None:
@@ -213,7 +240,7 @@ async def stop_work(call: Call) -> Response:
         outcome = people.end_work(connection, project, person)
         connection.execute(update(schema.rater).where(schema.rater.c.id == person.id).values(state="left"))
         log_event(connection, person.pseudonym, "leave", {"outcome": outcome})
-        return assignments.read_history(connection, person.id).answered, outcome
+        return assignments.read_history(connection, project, person.id).answered, outcome
 
     count, outcome = await studio.write(work)
     code = people.final_page(project, studio.secret, person, outcome)
@@ -227,24 +254,27 @@ async def answer(call: Call) -> Response:
         raise InvalidField("key", "key must be 8 to 64 letters and digits.")
     number, revision = call.integer("assignment"), call.integer("revision")
     times = {name: _read_seconds(call, name) for name in ("waited", "hidden")}
-    payload, counts, on_screen = call.data.get("payload"), call.person.state != "excluded", _read_on_screen(call)
-
-    def work(connection: Connection) -> assignments.Receipt:
-        receipt = assignments.submit(
-            connection, call.studio.project, call.person.id, number,
-            key=key, revision=revision, payload=payload, counts=counts, **times,
-        )  # fmt: skip
-        if on_screen is not None:
-            assignments.mark_shown(connection, call.person.id, on_screen, time.time())
-        if not receipt.leases:
-            people.settle(connection, call.studio.project, call.person)
-        return receipt
-
-    receipt = await call.studio.write(work)
+    payload, counts = call.data.get("payload"), call.person.state != "excluded"
+    submission = assignments.Submission(call.person.id, number, key, revision, payload, **times, counts=counts)
+    _read_on_screen(call)  # An impossible number is refused here, alone.
+    receipt = await call.studio.write(Part(_submit_all, (call, submission), call.person.id))
     response = reply(receipt.content, 201)
     # Not in the body, which is the same for every repetition.
     response.headers["x-studio-answered"] = str(receipt.answers)
     return response
+
+
+def _submit_all(
+    connection: Connection, sent: Sequence[tuple[Call, assignments.Submission]]
+) -> list[assignments.Receipt]:
+    """Store answers of several raters."""
+    project = sent[0][0].studio.project
+    receipts = assignments.submit_all(connection, project, [submission for _, submission in sent])
+    _mark_shown(connection, [call for call, _ in sent])
+    people.settle(
+        connection, project, [call.person for (call, _), one in zip(sent, receipts, strict=True) if not one.leases]
+    )
+    return receipts
 
 
 def _read_on_screen(call: Call) -> int | None:

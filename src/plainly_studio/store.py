@@ -17,9 +17,11 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -32,10 +34,12 @@ from plainly_studio import schema
 from plainly_studio.project import Project, parse_project
 
 T = TypeVar("T")
+A = TypeVar("A")
 Transaction = Callable[[Connection], T]
 _BATCH = 64
 _LOCK = "SELECT pg_advisory_xact_lock(709217)"
 _ERASE_ATTEMPTS = 20
+DELETIONS = "deletions"  # the fact that counts how often answers were deleted
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # NUL and lone surrogates: not every database and format can hold them
 _FULL = ("disk is full", "disk i/o error", "no space left")
 
@@ -54,6 +58,52 @@ class InvalidField(Refusal):
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(422, "invalid", message, field=field)
+
+
+@dataclass(frozen=True)
+class Part(Generic[A, T]):
+    """A transaction that can be run together with others of its kind, which needs fewer statements.
+
+    ``run`` gets the arguments of several, no two of which have the same sender.
+    """
+
+    run: Callable[[Connection, Sequence[A]], Sequence[T]]
+    argument: A
+    sender: Hashable
+
+    def __call__(self, connection: Connection) -> T:
+        """Run this one alone."""
+        return self.run(connection, [self.argument])[0]
+
+
+def run_together(connection: Connection, works: Sequence[Transaction[Any]]) -> list[Any]:
+    """Run functions in one transaction, and parts of one kind together; return the results in order.
+
+    Parts of one sender keep their order. Others wait at the same moment, so any order would do for them.
+    """
+    results: list[Any] = [None] * len(works)
+    for group in _group(works):
+        first = works[group[0]]
+        if isinstance(first, Part):
+            own = first.run(connection, [works[at].argument for at in group])  # type: ignore[attr-defined]
+        else:
+            own = [first(connection)]
+        for at, result in zip(group, own, strict=True):
+            results[at] = result
+    return results
+
+
+def _group(works: Sequence[Transaction[Any]]) -> Iterator[list[int]]:
+    """Yield the positions of functions that run together."""
+    groups: dict[Hashable, list[int]] = {}
+    rounds: Counter[Hashable] = Counter()
+    for at, work in enumerate(works):
+        key: Hashable = at
+        if isinstance(work, Part):
+            rounds[work.run, work.sender] += 1
+            key = (work.run, rounds[work.run, work.sender])
+        groups.setdefault(key, []).append(at)
+    yield from groups.values()
 
 
 class Job(NamedTuple, Generic[T]):
@@ -118,7 +168,7 @@ class Writer:
         for attempt in itertools.count(1):
             try:
                 with self.engine.connect() as connection, connection.begin():
-                    results = [job.work(connection) for job in jobs]
+                    results = run_together(connection, [job.work for job in jobs])
                     raw = connection.connection.dbapi_connection
                     if isinstance(raw, sqlite3.Connection) and not raw.in_transaction:
                         fault = sqlite3.OperationalError("the transaction was undone: database or disk is full")

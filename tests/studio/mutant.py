@@ -5,10 +5,14 @@ from __future__ import annotations
 import sys
 import time
 import uuid
+from dataclasses import replace
 from typing import Any
+
+from sqlalchemy import select
 
 from plainly.cli import main
 from plainly_studio import assignments, store
+from plainly_studio.schema import assignment
 
 
 def acknowledge_before_commit() -> None:
@@ -31,14 +35,17 @@ def acknowledge_before_commit() -> None:
 
 def no_key_and_no_revision() -> None:
     """Every request is a new one, and the newest wins."""
-    original = assignments.submit
+    original = assignments.submit_all
 
-    def submit(connection: Any, project: Any, rater_id: int, assignment_id: int, **more: Any) -> Any:
-        row = assignments.own_assignment(connection, rater_id, assignment_id)
-        options = {**more, "key": uuid.uuid4().hex, "revision": row.revision}
-        return original(connection, project, rater_id, assignment_id, **options)
+    def submit_all(connection: Any, project: Any, submissions: Any) -> Any:
+        numbers = [sent.assignment_id for sent in submissions]
+        rows = connection.execute(select(assignment.c.id, assignment.c.revision).where(assignment.c.id.in_(numbers)))
+        revisions = {row.id: row.revision for row in rows}
+        options = [{"key": uuid.uuid4().hex, "revision": revisions[number]} for number in numbers]
+        new = [replace(sent, **own) for sent, own in zip(submissions, options, strict=True)]
+        return original(connection, project, new)
 
-    assignments.submit = submit
+    assignments.submit_all = submit_all
 
 
 if __name__ == "__main__":

@@ -187,7 +187,7 @@ def test_an_error_of_any_kind_carries_the_headers_and_logs_no_text(
 
     with caplog.at_level(logging.DEBUG):
         for fault, status in ((fail_in_database, 503), (fail_in_code, 500)):
-            monkeypatch.setattr(rater_pages.assignments, "submit", fault)
+            monkeypatch.setattr(rater_pages.assignments, "submit_all", fault)
             answer = one.answer(item, {**four(), "comment": secret})
             assert answer.status_code == status
             assert "default-src 'none'" in answer.headers["content-security-policy"]

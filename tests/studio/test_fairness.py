@@ -10,6 +10,7 @@ import random
 import re
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 from sqlalchemy import select
 
 import plainly_studio
-from plainly_studio import assignments, creation, owner_pages, people
+from plainly_studio import assignments, creation, exports, owner_pages, people
 from plainly_studio.context import COOKIES
 from plainly_studio.owner_pages import tidy
 from plainly_studio.schema import entry
@@ -181,6 +182,32 @@ def test_bonuses_are_given_by_rule_and_by_hand(make: Make) -> None:
     assert act(manager, "/owner/bonus", rater=bad.name, amount="1.25").status_code == 303
     assert act(manager, "/owner/bonus", rater=other.name, amount="0").status_code == 303
     assert lines_of(study, "prolific-bonus.csv") == ["good,0.50", "bad,1.25"]
+
+
+def test_work_that_a_rule_excludes_is_paid_and_has_no_bonus(make: Make) -> None:
+    """The bonus is for work that counts; the list says which rule excludes it."""
+    settings = {"crowd": {"bonus": 0.5}, "exclusion": {"straight_lining": 0.9}, "assignment": {"per_rater": 5}}
+    study = make(rating_project(**settings), simple_items(5))
+    link = study.link("crowd")
+    for name, values in (("reads", (1, 2, 3, 4, 5)), ("same", (3,) * 5)):
+        one = crowd(study, link, name)
+        for value in values:
+            assert one.answer(one.claim()["items"][0], four(value)).status_code == 201
+    for rows in (people_of(study), read_list(study)):
+        assert [row["decision"] for row in rows] == ["approve", "approve"]
+        assert [row["bonus"] for row in rows] == ["0.5", ""]
+        assert [row["excluded"].partition(":")[0] for row in rows] == ["", "straight_lining"]
+    assert lines_of(study, "prolific-bonus.csv") == ["reads,0.50"]
+    manager = owner(study)
+    page = manager.client.get("/owner/people?state=excluded").text
+    assert page.count("straight_lining: 5 of 5") == 2
+    assert "/owner/restore" not in page, "the rule would exclude the answers again"
+
+
+def read_list(study: Study) -> list[dict[str, str]]:
+    """The rows of people.csv, as the command line writes it."""
+    content = plainly_studio.export(study.file, "people.csv", database=study.database).decode()
+    return list(csv.DictReader(io.StringIO(content)))
 
 
 # No work for nothing.
@@ -626,6 +653,30 @@ def test_the_watcher_survives_a_minute_without_a_database(make: Make, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(owner_pages.watch(study.studio()))
     assert len(calls) == 3
+
+
+@pytest.mark.parametrize("how", ["withdraw", "erase"])
+def test_deleted_answers_leave_the_figures_of_a_running_server(make: Make, database: str, how: str) -> None:
+    study = make(rating_project(), simple_items(6), database=database)
+    leaves, stays = rater(study), rater(study)
+    ledger = study.studio().ledger
+    for _ in range(2):
+        stays.answer(stays.claim()["items"][0], four(2))
+    for _ in range(2):
+        leaves.answer(leaves.claim()["items"][0], {**four(5), "comment": "my secret"})
+    ledger.refresh()
+    assert Counter(answer.rater for answer in ledger.answers()) == {stays.name: 2, leaves.name: 2}
+    if how == "withdraw":
+        assert leaves.post("/api/exit", {"withdraw": True}).status_code == 200
+    else:
+        act(owner(study), "/owner/erase", rater=leaves.name, sure="yes")
+    ledger.refresh()
+    assert [answer.rater for answer in ledger.answers()] == [stays.name] * 2
+    newcomer = rater(study)  # In SQLite, the new answers get the ids of the deleted ones.
+    newcomer.answer(newcomer.claim()["items"][0], four(4))
+    ledger.refresh()
+    assert [answer.rater for answer in ledger.answers()] == [stays.name, stays.name, newcomer.name]
+    assert b"my secret" not in exports.write(ledger, study.project, "jsonl")
 
 
 def test_a_person_who_withdrew_can_be_let_in_again(make: Make) -> None:

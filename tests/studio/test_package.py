@@ -22,10 +22,13 @@ from plainly.core.errors import BadInput, UnknownName
 from plainly_studio import creation
 from plainly_studio.app import build
 from plainly_studio.context import Studio
+from plainly_studio.owner_pages import EDITABLE
 from plainly_studio.people import Secret
 from plainly_studio.project import parse_project, protocols, read_project
 from plainly_studio.store import Store
 from studio.conftest import Make, TestClient, free_port, join, rating_project, simple_items
+from studio.test_paid import act
+from studio.test_security import owner
 
 
 def test_one_command_from_files_to_a_study(tmp_path: Path, capsys: Any) -> None:
@@ -74,6 +77,31 @@ def test_status_invite_export_and_backup_from_the_command_line(make: Make, tmp_p
     assert main(["studio", "backup", *common, str(tmp_path / "copy.db")]) == 0
     assert main(["studio", "export", *common, "--format", "xls"]) == 2
     assert "csv, jsonl, parquet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "assignment.per_rater = -2",
+        "assignment.raters = -3",
+        "quality.check_every = -1",
+        "quality.cannot_judge_share = 3",
+        "crowd.bonus = -0.5",
+        "crowd.bonus_checks = 1.2",
+        "stop.half_width = nan",
+        "exclusion.minimum_seconds = inf",
+    ],
+)
+def test_impossible_numbers_are_refused_in_the_file_and_in_the_form(make: Make, tmp_path: Path, setting: str) -> None:
+    name, _, value = setting.partition(" = ")
+    file = tmp_path / "study.toml"
+    file.write_text(f'{setting}\n[project]\nname = "x"\n')
+    with pytest.raises(BadInput, match=re.escape(name)):
+        read_project(file)
+    if name in EDITABLE:
+        study = make(rating_project(), simple_items(2))
+        assert act(owner(study), "/owner/settings", **{name: value}).status_code == 422
+        assert study.store.project() == study.project
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,7 @@ def test_people_and_live_pages_on_a_phone(make: Make, serve: Any, context: Any) 
     assert fits()
     page.get_by_role("link", name=f"12 answers of {outlier}").click()
     page.locator("h1", has_text="Answers").wait_for()
+    page.wait_for_load_state()
     assert fits()
     assert page.locator("tbody tr").count() == 12
     page.goto(f"{server.url}/owner/people")

@@ -96,8 +96,9 @@ def work(page: Any, answers: Answers, *, how: Callable[..., None] = press_keys, 
             page.locator(".item[data-settled]").wait_for()
         if page.locator("#end").count():
             return done
+        item = page.locator(".item").element_handle()
         how(page, answers(page.locator(".sentence").first.inner_text()))
-        page.locator(".item[data-settled]").wait_for(state="detached")
+        item.wait_for_element_state("hidden")  # The next one may be there already.
     return most
 
 

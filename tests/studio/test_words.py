@@ -102,6 +102,7 @@ def test_conflicts_show_both_answers(make: Make, serve: Any, context: Any) -> No
     join(first, server.url, study.link())
     second = context.new_page()
     second.goto(f"{server.url}/work")
+    wait_for_item(second)  # Otherwise it would begin with what the first one has entered.
     for page, keys in ((first, "45211"), (second, "11111")):
         page.bring_to_front()
         wait_for_item(page)
