@@ -100,7 +100,7 @@ def test_studies_without_ratings_name_their_task(make: Make, capsys: Any) -> Non
     ranking = make(parse_project({"name": "Pairs", "task": "ranking"}), ranking_items(3, 2), name="ranking")
     marking = make(parse_project({"name": "Marks", "task": "operations"}), simple_items(3), name="operations")
     empty = make(rating_project(), simple_items(3), name="empty")
-    for study, words in ((ranking, "rank"), (marking, "plainly studio export"), (empty, "Test")):
+    for study, words in ((ranking, "rank"), (marking, "operation"), (empty, "Test")):
         assert main(["meta", str(study.file)]) == 2
         assert words in capsys.readouterr().err
     with pytest.raises(BadInput, match=r"nowhere\.db"):
