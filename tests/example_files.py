@@ -141,6 +141,13 @@ def write_ratings(folder: Path, sources: list[str], outputs: dict[str, list[str]
     for name, width in (("ratings", 5), ("pilot", 5), ("answers", 7)):
         with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(row[:width] for row in (names, *rows))
+    choices = ["id,rater,dimension,first,second,winner"]
+    choices += [
+        f"{item},{rater},meaning,A,B,{'tie' if (item + rater) % 5 == 0 else 'AB'[(item * rater) % 3 == 0]}"
+        for item in range(8)
+        for rater in range(3)
+    ]
+    write(folder / "pairs.csv", "\n".join(choices) + "\n")
 
 
 def write_annotations(folder: Path, sources: list[str], outputs: list[str]) -> None:
