@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import plainly
 from plainly.factcheck.comparing import check_values, is_equal
 from plainly.factcheck.pairs import Facts
 from plainly.factcheck.reading import (
@@ -188,6 +189,8 @@ def test_a_lost_value_asks_for_review_where_another_one_may_have_replaced_it(
 ) -> None:
     (check,) = Facts(model=None).check([source], [output])
     assert any(finding.outcome == "review" for finding in check.findings if finding.kind in VALUES) is asks
+    rows = [row for table in plainly.facts(sources=[source], outputs=[output]).tables()[1:] for row in table.rows]
+    assert any(cell.startswith("lost: ") for row in rows for cell in row) is asks
 
 
 _MONDAYS = "Staff meet on the first Monday of each month. The year starts on 1 August 2026."

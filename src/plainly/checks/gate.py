@@ -134,7 +134,10 @@ class Gate(Result):
             style = []
         if counted:
             places = len({finding.place for finding in counted})
-            named = [f"item {finding.item} {finding.rule}: {_shorten(finding.text)}" for finding in counted[:_NAMED]]
+            named = [
+                f"item {finding.item} {finding.rule}: {_shorten(finding.text).rstrip('.')}"
+                for finding in counted[:_NAMED]
+            ]
             more = f" and {len(counted) - _NAMED} more" if len(counted) > _NAMED else ""
             verb = {"block": "blocked", "review": "to review"}[outcome]
             share = f" ({percent(self.rules.allow, 1)} may break rules of style)" if style and self.rules.allow else ""

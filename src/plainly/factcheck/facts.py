@@ -115,7 +115,7 @@ class FactChecks(Result):
         return Table(header, tuple(rows), caption=caption)
 
     def tables(self) -> list[Table]:
-        harmful = [listed for listed in self.list_findings() if listed[-1].effect in HARMS]
+        harmful = [listed for listed in self.list_findings() if _is_listed(listed[-1])]
         first = 0 if len(self.by_system) > 1 else 1  # the system is a column only where there are several
         columns = ("system", "item", "kind", "finding", "confidence")[first:]
         rows = []
@@ -131,7 +131,7 @@ class FactChecks(Result):
         total = sum(len(pairs) for pairs in self.by_system.values())
         summary = ", ".join(f"{counts[effect]} {effect}" for effect in EFFECTS if counts[effect]) or "nothing"
         notes = [Note(f"{count_noun(total, 'output')} checked: {summary}. A loss is not an error in itself.")]
-        harmful = sum(counts[effect] for effect in HARMS)
+        harmful = sum(map(_is_listed, findings))
         if harmful > MAX_ROWS:
             notes.append(Note(f"The first {MAX_ROWS} of {harmful:,} findings are shown; --json and --csv have all."))
         for system, pairs in self.by_system.items():
@@ -143,6 +143,11 @@ class FactChecks(Result):
                 )
                 notes.append(Note(message, kind="warning", code="facts-not-english", where=label(system), ids=ids[:20]))
         return [*self.remarks, *notes]
+
+
+def _is_listed(finding: FactFinding) -> bool:
+    """Return whether a finding has a row: it harms, or a value is gone that another one may have replaced."""
+    return finding.effect in HARMS or finding.is_confusable
 
 
 def _format_spans(spans: Sequence[tuple[int, int]]) -> str:

@@ -56,6 +56,7 @@ _MESSAGES = {
     "added claim": "The source does not say “{output}”.",
     "added negation": "A negation was added: “{output}”. The source does not deny this.",
     "lost": "The output does not say “{source}”.",
+    "lost value": "The output does not say “{source}”, but gives another {kind}.",
     "harmless notation": "The same value in another notation: “{source}” and “{output}”.",
     "harmless rounding": "Rounded: “{source}” became “{output}”.",
     "harmless conversion": "Converted to another unit: “{source}” became “{output}”.",
@@ -308,6 +309,8 @@ class FactFinding:
             key = "added negation" if self.kind == "polarity" else "added claim"
         elif self.effect == "flipped" and not self.output_words:
             key = "lost"
+        elif self.is_confusable:
+            key = "lost value"
         kind = KIND_NAMES.get(self.kind, self.kind)
         text = _MESSAGES.get(key) or _MESSAGES[self.effect]
         return text.format(kind=kind, source=self.source_words, output=self.output_words)
