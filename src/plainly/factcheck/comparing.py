@@ -428,6 +428,7 @@ class _Comparison:
                 if mine is not value and others and others[0] is old
             )
             if (is_swapped or is_repeated) and (value.kind != "number" or not value.in_words):
+                self._take(new)
                 yield self._changed(new, value, CERTAIN)
 
 
