@@ -216,7 +216,14 @@ def test_a_value_follows_from_those_of_the_source(source: str, output: str, foll
     assert any(finding.kind == "arithmetic" for finding in check_values(pair)) is follows
 
 
+def test_a_day_that_its_year_does_not_have_is_read() -> None:
+    assert _check("We meet on 28 February 2025.", "We meet on Friday, 29 February 2025.", "en") == []  # Its last day.
+    assert _check("We meet on 27 February 2025.", "We meet on Friday, 29 February 2025.", "en")
+
+
 def test_the_numbers_of_an_example_are_free() -> None:
+    assert not _check("Der Preis ist 45 Euro.", "Der Preis ist 45 Euro. Wer z. B. 99 Euro hat, zahlt ihn.", "de")
+    assert _check("The fee is 45 euros.", "They say the fee is 45 euros, but later 99 euros.", "en")
     source = "The fee is 40 euros. Members pay half."
     assert not _check(source, "The fee is 40 euros. For example, members pay 15 euros instead of 30 euros.", "en")
     assert _check(source, "The fee is 40 euros. Members pay 15 euros.", "en")

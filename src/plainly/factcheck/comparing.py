@@ -9,7 +9,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
@@ -161,6 +160,11 @@ class _Comparison:
         return squeeze(self.pair.source.text)
 
     @cached_property
+    def _reverse(self) -> Derivations:
+        """What follows from the output."""
+        return Derivations(self.pair.output, self.pair.source, self.outputs, self.sources, ())
+
+    @cached_property
     def _surplus(self) -> list[Value]:
         """Values that the source has more often than the output."""
         surplus = []
@@ -200,7 +204,7 @@ class _Comparison:
                 yield replace(lost, is_confusable=self._is_confusable(value, derived))
 
     def _find_wrong_weekdays(self) -> Iterator[FactFinding]:
-        """Report a weekday that is not the one of the date beside it, if it is the right one in the source."""
+        """Report a weekday that is not that of the date beside it, unless the source has it too."""
         for weekday, day in pairwise(self.outputs):
             between = self.pair.output.text[weekday.span[1] : day.span[0]]
             if (
@@ -209,31 +213,25 @@ class _Comparison:
                 or not re.fullmatch(r",?\s(?:(?:the|dem|den)\s)?", between)
             ):
                 continue
-            dates = [other.date for other in (day, *self.sources) if all(other.date) and is_equal(day, other)]
-            names = {date(*each).isoweekday() for each in dates}
+            dates = [date_of(other) for other in (day, *self.sources) if all(other.date) and is_equal(day, other)]
+            names = {each.isoweekday() for each in dates if each}
             stated = {int(other.number) for other in self.sources if other.form == "weekday"}
             if names and weekday.number not in names and weekday.number not in stated:
                 yield self.pair.span_finding("changed", "date", CERTAIN, (), (weekday.span,))
 
     def _is_confusable(self, lost: Value, derived: Collection[str]) -> bool:
         """Return whether the output gives another value of the same kind, and nothing that may follow from this one."""
-        is_exact = lost.kind in _CONFUSABLE and (lost.kind != "date" or lost.form == "day")
-        is_midnight = lost.kind == "time" and lost.number % 1440 == 0  # the end of a day
-        if lost.kind == "date" and _weekday_of(lost, self.sources) & {
-            int(value.number) for value in self.outputs if value.form == "weekday"
-        }:
-            return False  # by Wednesday
-        implied = Derivations(self.pair.output, self.pair.source, self.outputs, self.sources, ())
-        return (
-            is_exact
-            and not is_midnight
-            and lost.kind not in derived
-            and implied.origin(lost, self.outputs, from_lost=False) is None
-            and any(
-                others and measure(value) == measure(lost)
-                for value, others in zip(self.outputs, self.equals, strict=True)
-            )
-        )
+        if lost.kind not in _CONFUSABLE or lost.kind in derived or (lost.kind == "date" and lost.form != "day"):
+            return False
+        if lost.kind == "time" and lost.number % 1440 == 0:  # midnight: the end of a day
+            return False
+        given = zip(self.outputs, self.equals, strict=True)
+        if not any(others and measure(value) == measure(lost) for value, others in given):
+            return False
+        weekdays = {int(value.number) for value in self.outputs if value.form == "weekday"}
+        if lost.kind == "date" and not weekdays.isdisjoint(_weekday_of(lost, self.sources)):  # by Wednesday
+            return False
+        return self._reverse.origin(lost, self.outputs, from_lost=False) is None
 
     def _with_year(self, value: Value, others: list[Value]) -> list[Value]:
         """Leave out days and months without a year if the source has another month in the year of the value."""
@@ -438,7 +436,8 @@ def _is_stated(value: Value) -> bool:
 
 
 _EXAMPLE = re.compile(
-    r"\b(?:for\s(?:example|instance)|e\.g\.|(?:an|ein)\s(?:example|Beispiel)|zum\sBeispiel|z\.\s?B\.|Beispiel:|Example:|imagine|angenommen|say)\b[^\n]*$",
+    r"\b(?:for\s(?:example|instance)\b|e\.g\.|(?:an\sexample|(?:ein|zum)\sBeispiel)\b|z\.\s?B\.|Beispiel:|Example:|(?:imagine|angenommen)\b)"
+    r"[^\n]*$",
     re.IGNORECASE,
 )
 _CHANNELS = {
@@ -496,7 +495,7 @@ def _weekday_of(day: Value, values: Sequence[Value]) -> set[int]:
 
 
 def _side_words(text: str, value: Value) -> set[str]:
-    """Return marks for the words directly beside a value: gross or net, by or to."""
+    """Return marks for the words beside a value that limit it: gross or net, by or to, until or from."""
     start, end = value.span
     before = text[max(0, start - 14) : start].lower()
     marks: set[str] = set()

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import combinations, pairwise
+from math import isfinite
 
 from plainly.factcheck.equality import is_alike, is_close, is_equal, measure
 from plainly.factcheck.reading import ReadText, Span
@@ -242,8 +243,8 @@ class Derivations:
             and abs(mine.span[0] - value.span[0]) < 60
         ]
         if _TOTAL.search(self.output.text[max(0, value.span[0] - 60) : value.span[1] + 30]):
-            counts = [round(mine.number / MONTH) for mine in self.outputs if mine.kind == "period" and mine.number > 28]
-            beside += [count for count in counts if 2 <= count <= 60]
+            months = [mine.number / MONTH for mine in self.outputs if mine.kind == "period"]
+            beside += [round(count) for count in months if 1.5 < count < 60.5]
         if value.kind in ("amount", "quantity"):
             yield from ((other,) for other in same for times in beside if is_close(target, other.number * times))
         for other in measured:
@@ -455,17 +456,21 @@ class Derivations:
                 return True
         return False
 
-    def _is_counted_from(self, value: Value) -> bool:
-        """Return whether a day of the source is counted from this one: two days before Christmas Day."""
+    def _step_from(self, value: Value) -> float | None:
+        """Return how many days from a value of the output its text counts: −2, in "two days before Christmas Day"."""
         last = next((mine for mine in reversed(self.outputs) if mine.span[1] < value.span[0]), None)
-        if last is None or last.kind != "period":
-            return False
+        if last is None or last.kind != "period" or not isfinite(last.number):
+            return None
         side = re.fullmatch(
             r"\s(before|after|vor|nach)\s(?:the\s|dem\s|der\s)?", self.output.text[last.span[1] : value.span[0]]
         )
-        step = round(last.number) * (-1 if side and side[1] in ("before", "vor") else 1)
-        return bool(side) and any(
-            _shift((value.date[0] or other.date[0] or 2026, *value.date[1:]), step)[1:] == other.date[1:]
+        return side and last.number * (-1 if side[1] in ("before", "vor") else 1)
+
+    def _is_counted_from(self, value: Value) -> bool:
+        """Return whether a day of the source is counted from this one: two days before Christmas Day."""
+        step = self._step_from(value)
+        return step is not None and any(
+            _shift((value.date[0] or other.date[0] or 2026, *value.date[1:]), round(step))[1:] == other.date[1:]
             for other in self.sources
             if other.kind == "date" and other.form == "day"
         )
@@ -497,9 +502,8 @@ class Derivations:
         if any(weekday in group and re.search(pattern, self.lower) for pattern, group in _DAY_GROUPS.items()):
             return True
         around = self.output.text[max(0, value.span[0] - 80) : value.span[1] + 80]
-        if (
-            listed and _CLOSED.search(around) and not _CLOSED.search(self.source.text)
-        ):  # open from Monday to Saturday: closed on Sundays
+        # Open from Monday to Saturday: closed on Sundays.
+        if listed and _CLOSED.search(around) and not _CLOSED.search(self.source.text):
             return True
         return any(
             (weekday - first.number) % 7 <= (last.number - first.number) % 7
@@ -527,13 +531,11 @@ class Derivations:
 
     def _is_time_counted_from(self, value: Value) -> bool:
         """Return whether a time of the source is counted from this one: 18 minutes before midnight."""
-        last = next((mine for mine in reversed(self.outputs) if mine.span[1] < value.span[0]), None)
-        if last is None or last.kind != "period" or last.number >= 1:
+        step = self._step_from(value)
+        if step is None or abs(step) >= 1:
             return False
-        side = re.fullmatch(r"\s(before|after|vor|nach)\s", self.output.text[last.span[1] : value.span[0]])
-        step = round(last.number * 1440) * (-1 if side and side[1] in ("before", "vor") else 1)
-        numbers = {(number + step) % 1440 for number in value.numbers}
-        return bool(side) and any(
+        numbers = {(number + round(step * 1440)) % 1440 for number in value.numbers}
+        return any(
             not numbers.isdisjoint({number % 1440 for number in other.numbers})
             for other in self.sources
             if other.kind == "time"
@@ -585,7 +587,7 @@ _SMALL_NUMBERS = dict(
 
 
 _CYCLES = {r"year|annu|jahr|jähr": YEAR, r"month|monat": MONTH, r"week|woche|wöch": 7.0}
-_REST = re.compile(r"\b(?:rest|remain\w*|remaining|übrige\w*|restliche\w*)\b", re.IGNORECASE)
+_REST = re.compile(r"\b(?:rest|remain\w*|übrige\w*|restliche\w*)\b", re.IGNORECASE)
 _TOTAL = re.compile(r"\b(?:in\s(?:total|all)|altogether|adds?\sup|zusammen|insgesamt|gesamt|total)\b", re.IGNORECASE)
 _DOUBLE = re.compile(r"\bhal[fb]|hälfte|double|doppel|twice|zweimal|both|beide|couple|paar")
 
@@ -691,7 +693,7 @@ _ON = re.compile(
 
 
 _CLOSED = re.compile(
-    r"\b(?:closed?|shut|not|no|nobody|except|zu|geschlossen|nicht|kein\w*|niemand|außer)\b", re.IGNORECASE
+    r"\b(?:closed?|shut|not|no|nobody|except|zu(?=[.,;!])|geschlossen|nicht|kein\w*|niemand|außer)\b", re.IGNORECASE
 )
 
 
