@@ -704,11 +704,6 @@ class Submission:
     counts: bool = True
 
 
-def submit(connection: Connection, project: Project, rater_id: int, assignment_id: int, **options: Any) -> Receipt:
-    """Store one answer and report which revision it became."""
-    return submit_all(connection, project, [Submission(rater_id, assignment_id, **options)])[0]
-
-
 def submit_all(connection: Connection, project: Project, submissions: Sequence[Submission]) -> list[Receipt]:
     """Store answers of different raters; a refusal of one refuses them all."""
     rows = _own_assignments(connection, [(sent.rater_id, sent.assignment_id) for sent in submissions])

@@ -312,8 +312,9 @@ def play(study: Study, raters: int, rng: random.Random) -> list[int]:
                 assert person.promised in (None, claim.done)
                 del at_work[person.id]
                 continue
-            options = {"key": f"key-{sum(done.values()):05d}", "revision": 0, "payload": four()}
-            assignments.submit(connection, study.project, person.id, claim.items[0]["assignment"], **options)
+            key = f"key-{sum(done.values()):05d}"
+            sent = assignments.Submission(person.id, claim.items[0]["assignment"], key, revision=0, payload=four())
+            assignments.submit_all(connection, study.project, [sent])
             done[person.id] += 1
         return list(done.values())
 
