@@ -225,8 +225,8 @@ class _Comparison:
             return False
         if lost.kind == "time" and lost.number % 1440 == 0:  # midnight: the end of a day
             return False
-        given = zip(self.outputs, self.equals, strict=True)
-        if not any(others and measure(value) == measure(lost) for value, others in given):
+        matches = zip(self.outputs, self.equals, strict=True)
+        if not any(others and measure(value) == measure(lost) for value, others in matches):
             return False
         weekdays = {int(value.number) for value in self.outputs if value.form == "weekday"}
         if lost.kind == "date" and not weekdays.isdisjoint(_weekday_of(lost, self.sources)):  # by Wednesday
