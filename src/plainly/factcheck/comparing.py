@@ -2,12 +2,14 @@
 
 A value is equal if it stands for the same thing in any notation (7 days, a week), and derived if it follows from values
 of the source that stand together (3 × 400 mg a day, 1,200 mg). Other values are changed if the source has one of the
-same kind that the output does not have, otherwise added. Equal values are compared by what limits them, too.
+same kind that the output does not have, otherwise added. Equal values may stand for another thing, or be limited in
+another way. How likely a value is wrong follows from what speaks for and against it (``evidence``).
 """
 
+import math
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -20,73 +22,38 @@ from plainly.factcheck.equality import (
     is_close,
     is_equal,
     is_equal_kind,
+    may_be_measured,
     measure,
 )
-from plainly.factcheck.reading import CERTAIN, FactFinding, MatchedPair, Span
+from plainly.factcheck.evidence import Evidence, capped, judges
+from plainly.factcheck.reading import CERTAIN, HARMS, SURE, FactFinding, MatchedPair, Span
+from plainly.factcheck.signals import LANGUAGES, align_pair, find_zones
 from plainly.factcheck.values import Value, digits, read_values, squeeze, words
+from plainly.text.sentence_alignment import PlacedSentence
 
-LIKELY, UNLIKELY = 0.6, 0.3  # of a finding that a person has to look at, and of one that counts little
 _CONFUSABLE = ("address", "amount", "percent", "quantity", "date", "time", "phone", "email")
 _NEARBY = 48  # values of the source that a new one is compared with: the nearest in a long text
-_OFTEN_CALCULATED = ("percent", "period", "date", "time")  # certain only where one is lost and one is new
+_MOST_FOR_EQUAL = 0.75  # Where a value stands for another thing here, a person has to look.
+_UNPROMPTED = 0.6  # of a number that is added to words that are kept, or to a source without one of its kind
+_NEIGHBOURS = 120  # characters between two values whose order is compared
 LEAST = 0.2  # the confidence from which a finding is reported
 _SPLIT = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_LETTERS = re.compile(r"[^\W\d_]")
 _SMALL = words("small")
 
 
 def check_values(pair: MatchedPair) -> Iterator[FactFinding]:
-    """Compare every value in the output with those of the source."""
-    language = pair.language or "en"
-    sources, outputs = (read_values(reading.text, language) for reading in (pair.source, pair.output))
-    yield from _Comparison(pair, sources, outputs).findings()
+    """Compare every value in the output with those of the source; of several findings about one, yield the surest."""
+    findings = list(_Comparison.of(pair).findings())
+    harmful = sorted((finding for finding in findings if finding.effect in HARMS), key=lambda finding: finding.sure)
+    surest = {finding.output or finding.source: finding for finding in harmful}
+    for finding in findings:
+        if finding.effect not in HARMS or finding is surest[finding.output or finding.source]:
+            yield finding
 
 
-@dataclass(frozen=True)
-class _Evidence:
-    """What speaks for the change of a value of the source to another one."""
-
-    in_place: bool  # it stands in the same gap, beside the same word
-    shared: int  # content words that the two sentences share
-    only: bool  # no other value of its kind is missing, and no other is new
-    lost: bool  # the output does not have the value of the source at all
-    variant: bool  # the same digits in another order, or with one changed; the same number with another unit
-    follows: bool  # it may be calculated from other values
-    beside: bool  # the same word follows
-    rated: bool  # amounts or quantities may be given for another time: 120 a year, 10 a month
-
-
-def _judge_change(value: Value, other: Value, evidence: _Evidence) -> float:
-    """Return the confidence that a value was changed."""
-    is_beside = evidence.shared >= 2 or evidence.variant or (evidence.in_place and evidence.shared > 0)
-    is_exact = evidence.lost and (evidence.only or (is_beside and value.kind not in _OFTEN_CALCULATED))
-    if value.kind in KEYS:
-        return CERTAIN if len(value.key) >= 4 or is_exact or evidence.in_place else LIKELY
-    is_written = not (value.in_words or other.in_words or value.weak or other.weak)
-    is_in_place = is_exact and evidence.in_place and evidence.shared > 0 and is_written
-    if value.form == "impossible" or (is_in_place and not evidence.follows):
-        return CERTAIN
-    if {value.kind, other.kind} == {"date", "number"}:  # a year that cannot be one: 7536
-        return CERTAIN if evidence.lost and evidence.only and evidence.shared > 0 else LIKELY
-    if value.kind != other.kind:
-        return LIKELY if evidence.variant and evidence.only else UNLIKELY
-    if value.kind == "number":
-        return _judge_number(value, other, evidence)
-    if value.weak or other.weak:
-        if value.form == other.form == "bare":
-            return CERTAIN if evidence.only and evidence.lost else UNLIKELY
-        if value.kind == "percent" and value.raw != 0.5:  # half: most of them
-            return LIKELY if evidence.only and evidence.lost else UNLIKELY
-        is_pair = value.form == other.form and evidence.only and evidence.lost
-        is_stated = _is_stated(value) and _is_stated(other) and not evidence.rated
-        return UNLIKELY if not is_pair else CERTAIN if is_stated else LIKELY
-    if evidence.follows:
-        return LIKELY if evidence.variant and evidence.lost else UNLIKELY
-    is_kept = evidence.in_place and evidence.shared > 0
-    return CERTAIN if is_exact and (is_kept or _differ_in_one_part(value, other, evidence)) else LIKELY
-
-
-def _differ_in_one_part(value: Value, other: Value, evidence: _Evidence) -> bool:
+def _differ_in_one_part(value: Value, other: Value) -> bool:
     """Return whether only one part of a value was changed: number or unit, hour or minutes, day or month.
 
     Otherwise it may be another value altogether: one that was calculated, or was not read as a whole.
@@ -96,40 +63,43 @@ def _differ_in_one_part(value: Value, other: Value, evidence: _Evidence) -> bool
         return any(a // 60 % 12 == b // 60 % 12 or (a - b) % 30 == 0 for a, b in pairs)
     if value.kind in ("period", "quantity"):
         is_whole = (value.scale < 28) == (other.scale < 28)  # weeks and months cannot be converted exactly
-        return (
-            value.raw == other.raw or value.scale == other.scale or (is_whole and evidence.only and evidence.shared > 0)
-        )
+        return value.raw == other.raw or value.scale == other.scale or is_whole
     if value.kind == "date" and value.form == other.form == "day":
         months, days = zip(value.date[1:], other.date[1:], strict=True)
         return months[0] == months[1] or days[0] == days[1] or months == days[::-1]
     return value.kind != "date" or value.form == other.form
 
 
-def _judge_number(value: Value, other: Value, evidence: _Evidence) -> float:
-    """Return the same for a number without a unit, which must count the same."""
-    is_count = not value.in_words and not other.in_words and {value.form, other.form} == {"", "ordinal"}
-    if (value.form != other.form or value.form == "special") and not is_count:
-        return UNLIKELY
-    if (value.in_words and value.raw <= 12) or value.form:
-        is_exact = evidence.lost and evidence.only
-        return CERTAIN if is_exact and evidence.beside else LIKELY if is_exact and evidence.in_place else UNLIKELY
-    return CERTAIN if evidence.lost and (evidence.in_place or evidence.beside or evidence.only) else LIKELY
+def _is_no_date(value: Value, other: Value) -> bool:
+    """Return whether a value that replaces a date cannot be one: 33 May, or the year 7144."""
+    if value.kind == "number":
+        return other.form == "year" and len(value.text) == 4 and value.text.isdigit()
+    return value.form == "impossible" and _LETTERS.search(value.text) is not None
 
 
-def _judge_addition(value: Value) -> float:
-    """Return the confidence that a value was added."""
-    if value.kind in KEYS:
-        return CERTAIN if len(value.key) >= 4 else LIKELY
-    if value.form == "impossible":
-        return CERTAIN
-    is_one = value.raw <= 1 and value.kind != "date" and is_close(value.number, value.raw * value.scale)
-    is_name = value.kind == "time" and not re.search(r"\d|\w\s\w", value.text)  # noon
-    is_vague = (value.in_words and value.kind != "time") or value.about or is_one or is_name or value.form == "weekday"
-    return 0.0 if value.weak else UNLIKELY if is_vague else LIKELY
+@dataclass(frozen=True)
+class JudgedValue:
+    """A value of the output, what speaks for and against it, and the value of the source that it may stand for."""
+
+    value: Value
+    judge: str  # "new": the source does not have it; "equal": it does
+    evidence: Evidence
+    other: Value | None = None
+    explanation: FactFinding | None = None  # what makes it harmless
+
+
+def describe_values(pair: MatchedPair) -> list[JudgedValue]:
+    """Return the values of the output with their evidence, but those that follow from the source."""
+    return [judged for judged in _Comparison.of(pair).describe() if judged.evidence]
 
 
 class _Comparison:
     """The values of one pair."""
+
+    @classmethod
+    def of(cls, pair: MatchedPair) -> "_Comparison":
+        language = pair.language or "en"
+        return cls(pair, *(read_values(reading.text, language) for reading in (pair.source, pair.output)))
 
     def __init__(self, pair: MatchedPair, sources: Sequence[Value], outputs: Sequence[Value]) -> None:
         self.pair, self.sources, self.outputs = pair, sources, outputs
@@ -144,6 +114,10 @@ class _Comparison:
             [] if self._has_better(value, others) else others
             for value, others in zip(outputs, self.equals, strict=True)
         ]
+        for at, value in enumerate(outputs):
+            if not self.equals[at] and (counted := [other for other in self.free if may_be_measured(value, other)]):
+                self.equals[at] = counted[:1]
+                self._take(counted[0])
 
     def _has_better(self, value: Value, others: Sequence[Value]) -> bool:
         """Return whether an interval equals only periods that are not intervals, while an interval is missing."""
@@ -177,31 +151,138 @@ class _Comparison:
         return surplus
 
     def findings(self) -> Iterator[FactFinding]:
-        unequal = []
-        for value, others in zip(self.outputs, self.equals, strict=True):
-            if others:
-                yield from self._check_equal(value, others)
-            elif not self._is_contained(value):
-                unequal.append(value)
         derived: set[str] = set()
-        for from_lost in (True, False):  # what explains a lost value first
-            doubtful = []
-            for value in unequal:
-                explained = self._explain(value, from_lost=from_lost)
-                if explained is None:
-                    doubtful.append(value)
-                else:
-                    derived.add(value.kind)
-                    yield explained
-            unequal = doubtful
-        yield from self._check_doubtful(unequal)
+        for judged in self.describe():
+            yield from self._judge(judged)
+            if judged.explanation is not None and judged.judge == "new":
+                derived.add(judged.value.kind)
         yield from self._find_exchanges()
+        yield from self._find_borrowed()
+        yield from self._find_reversals()
         yield from self._find_wrong_weekdays()
         yield from self._compare_channels()
         for value in self.free:
             if not value.weak and value.kind != "number" and value.form not in ("weekday", "interval", "fraction"):
                 lost = self.pair.span_finding("lost", value.kind, 1.0, (value.span,), (), 0.0)
                 yield replace(lost, is_confusable=self._is_confusable(value, derived))
+
+    def _judge(self, judged: JudgedValue) -> Iterator[FactFinding]:
+        """Report a value that may be wrong, or why it is harmless."""
+        value, other = judged.value, judged.other
+        sure = judges()[judged.judge].probability(judged.evidence) if judged.evidence else 0.0
+        if judged.judge == "equal" and not judged.evidence["turned"]:
+            sure = min(sure, _MOST_FOR_EQUAL)
+        if other is not None and _is_no_date(value, other):
+            sure = CERTAIN
+        elif other is None and not value.weak and not value.in_words and self._is_unprompted(value):
+            sure = max(sure, _UNPROMPTED)
+        if sure >= (SURE if judged.explanation else LEAST) and other is not None:
+            yield self._changed(other, value, sure)
+        elif judged.explanation is not None:
+            yield judged.explanation
+        elif sure >= LEAST and judged.judge == "new" and not self._is_example(value):
+            yield self.pair.span_finding("added", value.kind, sure, (), (value.span,))
+
+    def _is_unprompted(self, value: Value) -> bool:
+        """Return whether nothing in the source may have led to a value."""
+        return not any(mine.kind == value.kind for mine in self.sources) or self.pair.keeps_wording((value.span,))
+
+    def describe(self) -> list[JudgedValue]:
+        """Return every value with its evidence."""
+        equal = [
+            self._describe_equal(value, others)
+            for value, others in zip(self.outputs, self.equals, strict=True)
+            if others
+        ]
+        new = [
+            value
+            for value, others in zip(self.outputs, self.equals, strict=True)
+            if not others and not self._is_contained(value)
+        ]
+        return [*equal, *self._describe_new(new)]
+
+    # Equal values: they may stand for another thing, or be limited in another way
+
+    def _describe_equal(self, value: Value, others: Sequence[Value]) -> JudgedValue:
+        rivals = [
+            other
+            for other in self._near(value)
+            if other.kind == value.kind
+            and not other.weak
+            and measure(other) == measure(value)
+            and not any(other is equal for equal in others)
+        ]
+        lost = [other for other in rivals if self._is_free(other)]
+        turned = self._find_turned(value, others)
+        uses = sum(any(mine is other for mine in each for other in others) for each in self.equals)
+        inverted, in_order = self._count_order(value, others[0])
+
+        def most(rate: Callable[[Value, Value], float], values: Sequence[Value]) -> float:
+            return max((rate(value, other) for other in values), default=0.0)
+
+        evidence = self._describe_value(value) | {
+            "turned": float(turned is not None),
+            "another kind": float(all(other.kind != value.kind for other in others)),
+            "uses": capped(uses, 4),
+            "uses beyond": capped(max(0, uses - len(others)), 3),
+            "equals": capped(len(others), 4),
+            "rivals": capped(len(rivals), 4),
+            "lost rivals": capped(len(lost), 3),
+            "lost of kind": capped(sum(other.kind == value.kind and not other.weak for other in self.free), 3),
+            "apart": min(self._measure_distance(value, other) for other in others),
+            "same text": float(any(other.text.lower() == value.text.lower() for other in others)),
+            "weak equal": float(others[0].weak),
+            "near": most(self._count_near, others),
+            "near rival": most(self._count_near, rivals),
+            "near lost": most(self._count_near, lost),
+            "shared": most(self._count_shared, others),
+            "shared rival": most(self._count_shared, rivals),
+            "shared lost": most(self._count_shared, lost),
+            "beside": most(self._is_beside, others),
+            "beside rival": most(self._is_beside, rivals),
+            "aligned": most(self._rate_place, others),
+            "aligned rival": most(self._rate_place, rivals),
+            "aligned lost": most(self._rate_place, lost),
+            "inverted": inverted,
+            "in order": in_order,
+        }
+        explanation = None
+        if value.text.lower() not in {other.text.lower() for other in others} and not value.weak:
+            explanation = self.pair.span_finding("harmless", "notation", 1.0, (others[0].span,), (value.span,))
+        likeliest = max(
+            lost or rivals,
+            key=lambda other: (self._rate_place(value, other), self._count_near(value, other)),
+            default=None,
+        )
+        return JudgedValue(value, "equal", evidence, turned or likeliest or others[0], explanation)
+
+    def _count_order(self, value: Value, own: Value) -> tuple[float, float]:
+        """Count the neighbours of the same kind that stand on the other side of the value than in the source."""
+        counts = [0, 0]
+        for neighbour, others in zip(self.outputs, self.equals, strict=True):
+            is_neighbour = others and neighbour is not value and neighbour.kind == value.kind and others[0] is not own
+            if is_neighbour and abs(neighbour.span[0] - value.span[0]) <= _NEIGHBOURS:
+                counts[(neighbour.span[0] < value.span[0]) == (others[0].span[0] < own.span[0])] += 1
+        return capped(counts[0], 2), capped(counts[1], 2)
+
+    def _rate_place(self, value: Value, other: Value) -> float:
+        """Return 2 if the sentences of two values are aligned, 1 if they may be, 0 if others are."""
+        for source, output, near in self._zones:
+            if output[0] <= value.span[0] < output[1]:
+                return 2.0 if source[0] <= other.span[0] < source[1] else float(near[0] <= other.span[0] < near[1])
+        return 1.0
+
+    @cached_property
+    def _zones(self) -> list[tuple[Span, Span, Span]]:
+        """The places of aligned sentences: in the source, in the output, and in the source with their neighbours."""
+        if self.pair.language not in LANGUAGES:
+            return []
+        alignment = align_pair(self.pair.source.text, self.pair.output.text, self.pair.language)
+        zones = []
+        for zone in find_zones(alignment):
+            source, near = (_cover(alignment.source, places) for places in (zone.source, zone.near_source))
+            zones.append((source, _cover(alignment.output, zone.output), near))
+        return zones
 
     def _find_wrong_weekdays(self) -> Iterator[FactFinding]:
         """Report a weekday that is not that of the date beside it, unless the source has it too."""
@@ -249,14 +330,6 @@ class _Comparison:
             return True
         return value.kind == "number" and len(key) >= 5 and key in self.squeezed
 
-    # Equal values: what limits them
-
-    def _check_equal(self, value: Value, others: Sequence[Value]) -> Iterator[FactFinding]:
-        if (turned := self._find_turned(value, others)) is not None:
-            yield self._changed(turned, value, CERTAIN)
-        elif value.text.lower() not in {other.text.lower() for other in others} and not value.weak:
-            yield self.pair.span_finding("harmless", "notation", 1.0, (others[0].span,), (value.span,))
-
     def _find_turned(self, value: Value, others: Sequence[Value]) -> Value | None:
         """Return the equal value of the source that a contrary word belongs to: at least and at most."""
         own = {value.bound, value.share, *_side_words(self.pair.output.text, value)} - {""}
@@ -265,9 +338,9 @@ class _Comparison:
                 marks = [{other.bound, other.share, *_side_words(self.pair.source.text, other)} for other in others]
                 if all(theirs in mark and ours not in mark for mark in marks):
                     return others[0]
-        if value.per and value.kind in ("amount", "percent"):
+        if value.per:
             due = [other.per for other in others if other.kind == value.kind]
-            if due and all(per and not is_close(per, value.per, 0.01) for per in due):
+            if due and all(per and not is_close(per, value.per, 0.02) for per in due):
                 return others[0]
         return None
 
@@ -276,7 +349,10 @@ class _Comparison:
     def _explain(self, value: Value, *, from_lost: bool) -> FactFinding | None:
         """Return what makes a value harmless that the source does not have: it is rounded, converted or calculated."""
         for other in self._near(value) if from_lost else ():
-            if kind := classify_harmless(value, other):
+            kind = classify_harmless(value, other)
+            if kind and kind != "notation" and self._lacks_another(value, other):
+                continue
+            if kind:
                 self._take(other)
                 return self.pair.span_finding("harmless", kind, 1.0, (other.span,), (value.span,))
         operands = self.derivations.origin(value, self._near(value), from_lost=from_lost)
@@ -285,6 +361,12 @@ class _Comparison:
         self._take(*operands)
         self.derivations.results.append(replace(value, span=operands[0].span) if operands else value)
         return self.pair.span_finding("harmless", "arithmetic", 0.6, (), (value.span,))
+
+    def _lacks_another(self, value: Value, other: Value) -> bool:
+        """Return whether a value of the source is in the output, while one that is like it is missing."""
+        return not any(other is mine for mine in self.free) and any(
+            mine.kind == value.kind and mine.form == other.form and is_alike(value, mine) for mine in self.free
+        )
 
     def _near(self, value: Value) -> Sequence[Value]:
         """Return the values of the source that a new one is compared with: the nearest in a long text."""
@@ -302,17 +384,93 @@ class _Comparison:
 
     # Values that the source does not have: which one each of them replaces
 
-    def _check_doubtful(self, values: Sequence[Value]) -> Iterator[FactFinding]:
-        """Report values without an origin: as changed, if one of the source is missing, or as added."""
-        replaced = self._align(values)
-        for value in values:
-            if (other := replaced.get(id(value))) is not None:
-                evidence = self._weigh(value, other, values)
-                sure = _judge_change(value, other, evidence)
-                yield self._changed(other, value, sure)
-            elif (sure := _judge_addition(value)) >= LEAST and not self._is_example(value):
-                yield self.pair.span_finding("added", value.kind, sure, (), (value.span,))
+    def _describe_new(self, values: Sequence[Value]) -> Iterator[JudgedValue]:
+        """Yield each value without an equal: explained by others, or aligned with one that it may replace."""
+        lost = list(self.free)
+        explained: set[int] = set()
+        for from_lost in (True, False):  # what explains a lost value first
+            for value in values:
+                if id(value) not in explained:
+                    explanation = self._explain(value, from_lost=from_lost)
+                    if explanation is not None:
+                        explained.add(id(value))
+                        yield JudgedValue(value, "new", {}, None, explanation)
+        rest = [value for value in values if id(value) not in explained]
+        replaced = self._align(rest)
+        for value in rest:
+            other = replaced.get(id(value))
+            evidence = self._describe_value(value) | {
+                "new": capped(len(rest), 4),
+                "explained": capped(len(explained), 4),
+                "lost": capped(len(self.free), 5),
+                "lost alike": capped(sum(is_alike(value, mine) for mine in lost), 3),
+                "example": float(self._is_example(value)),
+            }
+            if other is not None:
+                evidence |= self._compare_with(value, other, rest)
+            yield JudgedValue(value, "new", evidence, other)
         self._take(*replaced.values())
+
+    def _compare_with(self, value: Value, other: Value, values: Sequence[Value]) -> Evidence:
+        """Return what speaks for the change of a value of the source to a new one."""
+        alike = [mine for mine in self.free if is_alike(value, mine) and mine.kind == other.kind]
+        rivals = [mine for mine in self._near(value) if mine.kind == other.kind and mine is not other]
+        ratio = math.log((abs(value.number) + 1e-9) / (abs(other.number) + 1e-9))
+        return {
+            "replaces": 1.0,
+            "in place": float(self._is_in_place(value, other)),
+            "only": float(
+                len(alike) == 1 and sum(is_alike(mine, other) and mine.kind == value.kind for mine in values) == 1
+            ),
+            "replaces lost": float(self._is_free(other)),
+            "variant": float(_is_variant(value, other)),
+            "follows": float(self.derivations.may_follow(value, self._near(value))),
+            "beside": self._is_beside(value, other),
+            "shared": self._count_shared(value, other),
+            "near": self._count_near(value, other),
+            "near rival": max((self._count_near(value, rival) for rival in rivals), default=0.0),
+            "same kind": float(value.kind == other.kind),
+            "same unit": float(value.unit == other.unit),
+            "same form": float(value.form == other.form),
+            "same number": float(value.raw == other.raw),
+            "one part": float(_differ_in_one_part(value, other)),
+            "ratio": min(max(ratio, -4.0), 4.0),
+            "apart": self._measure_distance(value, other),
+            "other in words": float(other.in_words),
+            "other weak": float(other.weak),
+        }
+
+    def _describe_value(self, value: Value) -> Evidence:
+        """Return what speaks for or against any value."""
+        kinds = [sum(mine.kind == value.kind for mine in values) for values in (self.sources, self.outputs)]
+        return {
+            f"kind: {value.kind}": 1.0,
+            "weak": float(value.weak),
+            "in words": float(value.in_words),
+            "digits": capped(len(digits(value.text)), 5),
+            "kept wording": self.pair.kept_share,
+            "long text": float(self.pair.rewording == "long"),
+            "of kind in source": capped(kinds[0], 8),
+            "of kind in output": capped(kinds[1], 8),
+        }
+
+    def _is_free(self, value: Value) -> bool:
+        return any(value is lost for lost in self.free)
+
+    def _measure_distance(self, value: Value, other: Value) -> float:
+        """Return how far apart two values stand, as a share of the texts."""
+        length = max(1, len(self.pair.source.text)), max(1, len(self.pair.output.text))
+        return abs(other.span[0] / length[0] - value.span[0] / length[1])
+
+    def _is_beside(self, value: Value, other: Value) -> float:
+        """Return whether the same word follows both values."""
+        word = _next_word(self.pair.output.text, value.span)
+        return float(word != "" and word == _next_word(self.pair.source.text, other.span))
+
+    def _count_near(self, value: Value, other: Value) -> float:
+        """Count the words that the clauses of two values share."""
+        texts = self.pair.output.text, self.pair.source.text
+        return capped(len(_near_words(texts[0], value.span) & _near_words(texts[1], other.span)), 4)
 
     def _is_example(self, value: Value) -> bool:
         """Return whether a value stands in an example, whose numbers are free."""
@@ -338,8 +496,7 @@ class _Comparison:
 
     def _rate(self, value: Value, other: Value) -> float:
         """Return how well a value fits another one: by the words around them, the place in the text, unit and form."""
-        length = max(1, len(self.pair.source.text)), max(1, len(self.pair.output.text))
-        apart = abs(other.span[0] / length[0] - value.span[0] / length[1])
+        apart = self._measure_distance(value, other)
         shared = self._count_shared(value, other)
         if value.kind == "number" and shared == 0 and apart > 0.35:
             return 0.0
@@ -350,22 +507,9 @@ class _Comparison:
             + 0.7 * _is_variant(value, other)
         )  # fmt: skip
 
-    def _count_shared(self, value: Value, other: Value) -> int:
-        return len(_context(self.pair.output.text, value.span) & _context(self.pair.source.text, other.span))
-
-    def _weigh(self, value: Value, other: Value, values: Sequence[Value]) -> _Evidence:
-        """Return what speaks for the change of one value to another."""
-        return _Evidence(
-            in_place=self._is_in_place(value, other),
-            shared=self._count_shared(value, other),
-            only=sum(is_alike(value, mine) and mine.kind == other.kind for mine in self.free) == 1
-            and sum(is_alike(mine, other) and mine.kind == value.kind for mine in values) == 1,
-            lost=any(other is mine for mine in self.free),
-            variant=_is_variant(value, other),
-            follows=self.derivations.may_follow(value, self._near(value)),
-            beside=_next_word(self.pair.output.text, value.span) == _next_word(self.pair.source.text, other.span) != "",
-            rated=any(mine.kind in ("amount", "quantity") for mine in self.outputs),
-        )
+    def _count_shared(self, value: Value, other: Value) -> float:
+        """Count the content words that the sentences of two values share."""
+        return capped(len(_context(self.pair.output.text, value.span) & _context(self.pair.source.text, other.span)), 4)
 
     def _is_in_place(self, value: Value, other: Value) -> bool:
         """Return whether one value stands exactly where the other stood: in the same gap, beside the same word."""
@@ -429,10 +573,70 @@ class _Comparison:
                 self._take(new)
                 yield self._changed(new, value, CERTAIN)
 
+    def _find_borrowed(self) -> Iterator[FactFinding]:
+        """Report values that the output has more often than the source, where another one is missing."""
+        kinds = ("amount", "percent", "quantity", "number", "time", "date")
+        for lost in tuple(self.free):
+            if lost.kind not in kinds or lost.weak or not any(lost is mine for mine in self.free):
+                continue
+            best: tuple[float, Value | None] = (0.0, None)
+            for value, others in zip(self.outputs, self.equals, strict=True):
+                if not others or value.weak or measure(value) != measure(lost) or value.form != lost.form:
+                    continue
+                if "point" in value.text or "punkt" in value.text:  # a difference
+                    continue
+                if self._count_equal(value, self.outputs) <= self._count_equal(value, self.sources):
+                    continue
+                fit = self._fit(value, lost)
+                rest = max(self._fit(value, other) for other in others)
+                if fit - rest > best[0] and fit >= _LEAST_FIT:
+                    best = fit - rest, value
+            if best[1] is not None and best[0] >= _FIT_GAIN:
+                self._take(lost)
+                yield self._changed(lost, best[1], CERTAIN if best[0] >= _SURE_GAIN else SURE)
 
-def _is_stated(value: Value) -> bool:
-    """Return whether a value says how often: "a week" and "im Monat" may belong to an amount, "daily" to times."""
-    return value.form == "interval" and not re.match(r"(?:an?|per|pro|[ai]m|in|daily|täglich)\b", value.text.lower())
+    def _find_reversals(self) -> Iterator[FactFinding]:
+        """Report two values that have exchanged their places in a change: from 520 to 480, 520 instead of 480."""
+        matched = [
+            (value, others[0])
+            for value, others in zip(self.outputs, self.equals, strict=True)
+            if others and not value.weak and others[0].kind == value.kind
+        ]
+        texts = self.pair.output.text, self.pair.source.text
+        for (a, own), (b, other) in pairwise(matched):
+            if measure(a) != measure(b) or is_equal_kind(a, other) or b.span[0] - a.span[1] > _IN_A_CHANGE:
+                continue
+            places = _find_old(texts[1], own.span, other.span), _find_old(texts[0], a.span, b.span)
+            if places in ((0, 1), (1, 0)):
+                yield self._changed(other, a, CERTAIN)
+
+    def _count_equal(self, value: Value, values: Sequence[Value]) -> int:
+        return sum(other.kind == value.kind and is_equal_kind(value, other) for other in values)
+
+    def _fit(self, value: Value, other: Value) -> float:
+        """Return how much the words around two values have in common."""
+        texts = self.pair.output.text, self.pair.source.text
+        near = len(_near_words(texts[0], value.span) & _near_words(texts[1], other.span))
+        return 2 * self._is_in_place(value, other) + near + 0.5 * min(self._count_shared(value, other), 4)
+
+
+_LEAST_FIT, _FIT_GAIN, _SURE_GAIN = 0.5, 1.0, 1.5  # of a borrowed value to the place of the one that is missing
+_IN_A_CHANGE = 40  # characters between the old and the new value
+_OLD = re.compile(
+    r"\b(?:instead\sof|rather\sthan|(?:an)?statt|(?:not|nicht)(?:\smehr)?|no\slonger)"
+    r"(?:\s(?:wie\s)?(?:bisher|um|am|on|at))?\s$"
+)
+_FROM = re.compile(r"\b(?:from|vo[nm])\s$")
+_TO = re.compile(r"\b(?:to|auf)\s$")
+
+
+def _find_old(text: str, *spans: Span) -> int | None:
+    """Return which of two values is the old one of a change, by the words before them; None if none is."""
+    before = [text[max(0, start - 30) : start].lower() for start, _ in spans]
+    for at in (0, 1):
+        if _OLD.search(before[at]) or (_FROM.search(before[at]) and _TO.search(before[1 - at])):
+            return at
+    return None
 
 
 _EXAMPLE = re.compile(
@@ -468,6 +672,9 @@ _CONTRARY = tuple(
         ("gross", "net"),
         ("by", "to"),
         ("starting", "ending"),
+        ("ending", "earliest"),
+        ("less", "more"),
+        ("first", "last"),
     )
     for a, b in (one, one[::-1])
 )
@@ -479,8 +686,25 @@ _TAXED = {
     "net": re.compile(r"\b(?:net|after\stax|takes?\shome|netto\w*|nach\s(?:Steuern|Abzug|Abzügen))\b", re.IGNORECASE),
 }
 _LIMITS = {
-    "starting": re.compile(rf"\b(?:ab|seit|starting|as\sof|from){_UP_TO}"),
-    "ending": re.compile(rf"\b(?:until|till|by|no\slater\sthan|at\sthe\slatest|bis|spätestens){_UP_TO}"),
+    "starting": re.compile(rf"\b(?:ab|seit|starting|beginning|as\sof|from){_UP_TO}"),
+    "ending": re.compile(rf"\b(?:until|till|by|no\slater\sthan|on\sor\sbefore|at\sthe\slatest|bis|spätestens){_UP_TO}"),
+    "earliest": re.compile(rf"\b(?:frühestens|not?\searlier\sthan|not\sbefore|nicht\svor){_UP_TO}"),
+}
+# Words directly before a measured value, and directly after it, that relate it to another one.
+_RELATIONS = {
+    "less": (
+        r"\bminus\s$",
+        r"\s(?:too\slittle|zu\swenig|(?:less|fewer|lower|shorter|cheaper|weniger|niedriger|billiger|günstiger|kürzer)(?!\sthan\s\d|\sals\s\d))\b",
+    ),
+    "more": (
+        r"\bplus\s$",
+        r"\s(?:too\smuch|zu\sviel|(?:more|higher|longer|mehr|höher|teurer|länger)(?!\sthan\s\d|\sals\s\d))\b",
+    ),
+    "first": (r"\b(?:first|ersten?)\s$", ""),
+    "last": (r"\b(?:last|final|letzten?)\s$", ""),
+}
+_BESIDE = {
+    name: (before and re.compile(before), after and re.compile(after)) for name, (before, after) in _RELATIONS.items()
 }
 
 
@@ -502,7 +726,13 @@ def _side_words(text: str, value: Value) -> set[str]:
     if value.kind in ("date", "time"):
         close = text[max(0, start - 30) : start].lower()
         marks |= {name for name, pattern in _LIMITS.items() if pattern.search(close)}
-    if value.kind not in ("amount", "percent", "quantity", "period") or value.form == "interval":
+    if value.kind not in ("amount", "percent", "quantity", "period", "number") or value.form:
+        return marks
+    close, after = text[max(0, start - 30) : start].lower(), text[end : end + 30].lower()
+    for name, (left, right) in _BESIDE.items():
+        if (left and left.search(close)) or (right and right.match(after)):
+            marks.add(name)
+    if value.kind == "number":
         return marks
     clause = (
         re.split(r"[.;:!?]\s", text[max(0, start - 40) : start])[-1]
@@ -515,6 +745,11 @@ def _side_words(text: str, value: Value) -> set[str]:
     if re.search(r"(?<!up )(?<!due )\b(?:to|auf)\s$", before):
         marks.add("to")
     return marks
+
+
+def _cover(sentences: Sequence[PlacedSentence], places: Sequence[int]) -> Span:
+    """Return where some sentences begin and end."""
+    return sentences[places[0]].start, sentences[places[-1]].end
 
 
 @lru_cache(maxsize=4096)

@@ -65,9 +65,16 @@ class Derivations:
         """
         if not from_lost and self._is_derived(value):
             return ()
+        if value.kind == "date":
+            for days in self._day_origins(value):
+                if not from_lost or any(_is_in(operand, self.free) for operand in days):
+                    return days
         if value.kind not in _MEASURED:
             return None
+        wrong = [other for other in self.free if other.kind == value.kind and _is_wrong_version(value, other)]
         for operands in self._origins(value, sources):
+            if any(not _is_in(other, operands) for other in wrong):
+                continue
             if any(_is_in(operand, self.free) for operand in operands):
                 return operands
             if not from_lost and not self._lacks_any(value, operands):
@@ -78,6 +85,8 @@ class Derivations:
         yield from self._calculations(value, sources)
         yield from self._borders(value)
         yield from self._gaps(value)
+        yield from self._rests(value)
+        yield from self._rates(value)
         if self._is_count(value):
             yield ()
 
@@ -153,12 +162,93 @@ class Derivations:
             return
         for other in self.sources:
             step = value.raw - other.raw
-            is_measured_alike = value.kind == "number" or other.scale == value.scale
+            is_age = other.kind == "number" and value.scale == YEAR and _YEAR_OF_LIFE.match(self.lower, other.span[1])
+            is_measured_alike = value.kind == "number" or other.scale == value.scale or is_age
             if other.kind in ("number", "period") and is_measured_alike and abs(step) == 1:
                 texts = (self.output.text, value.span), (self.source.text, other.span)
                 edges = [_find_edge(text.lower(), span) for text, span in texts]
                 if (*edges, step) in _SAME_EDGES:
                     yield (other,)
+
+    def _rests(self, value: Value) -> Iterator[Operands]:
+        """Yield a percentage of which it is the rest, in words of the contrary: 35% off, 65% of the price."""
+        of_hundred = re.match(r"\s(?:(?:out\s)?of|in|von)\s(?:100|a\shundred|hundert)\b", self._after(value))
+        if value.kind != "percent" and not (value.kind == "number" and of_hundred):
+            return
+        own = _is_contrary(self.output.text, value.span)
+        for other in self.free:
+            is_rest = other.kind == "percent" and abs(100 - other.number - value.number) < 0.006
+            if is_rest and own != _is_contrary(self.source.text, other.span):
+                yield (other,)
+
+    def _rates(self, value: Value) -> Iterator[Operands]:
+        """Yield an interval that is named in another way: daily, seven days a week; £240 a year, £20 a month."""
+        if value.kind != "period":
+            return
+        intervals = [other for other in self.sources if other.kind == "period" and other.form == "interval"]
+        if value.form == "interval" and value.raw == 1:
+            results = [result for result in self.results if is_close(result.per, value.number, 0.02)]
+            amounts = [other for other in self.sources if other.kind in ("amount", "quantity") and other.per]
+            for other in intervals:
+                is_rate = other.raw == 1 and any(
+                    measure(result) == measure(base)
+                    and is_close(base.per, other.number, 0.02)
+                    and is_close(result.number * base.per, base.number * result.per, 0.02)
+                    for result in results
+                    for base in amounts
+                )
+                if is_rate or any(result.kind == "period" and result.raw == other.raw > 1 for result in results):
+                    yield (other,)
+        elif value.form == "interval" and _EACH_OF.search(self.output.text[: value.span[0]].lower()):
+            lasting = [other for other in self.sources if other.kind == "period" and other.form != "interval"]
+            if any(is_close(other.number, value.raw * value.scale, 0.02) for other in lasting) or any(
+                other.kind == "number" and other.raw == value.raw for other in self.sources
+            ):
+                yield from ((other,) for other in intervals if is_close(other.number, value.scale))
+        elif value.per and not value.form:
+            for other in intervals:
+                if other.raw == 1 and is_close(other.number, 1.0) and is_close(value.number, value.per, 0.01):
+                    yield (other,)
+                if other.raw == value.raw > 1 and any(
+                    is_close(value.per, days, 0.02) and re.search(word, other.text.lower())
+                    for word, days in _CYCLES.items()
+                ):
+                    yield (other,)
+
+    def _after(self, value: Value) -> str:
+        return self.output.text[value.span[1] : value.span[1] + 40].lower()
+
+    def _day_origins(self, value: Value) -> Iterator[Operands]:
+        """Yield the date that a date shares its limit with, or the date and the period that it is counted from."""
+        dates = [other for other in self.sources if other.kind == "date"]
+        limit = _limit_of(self.output.text, value)
+        written = _digits_around(self.output.text, value.span)
+        for other in dates:
+            is_lost = _is_in(other, self.free) and not is_equal(value, other)
+            if limit and is_lost and _is_same_limit(limit, _limit_of(self.source.text, other)):
+                yield (other,)
+            if other.form == "day" and written and other.date[1:] in (written, written[::-1]):
+                yield (other,)
+        if value.form != "day":
+            return
+        periods = [other for other in self.sources if other.kind == "period" and other.form != "interval"]
+        for other in dates:
+            start = date_of(other) if other.form == "day" else None
+            is_kept = any(is_equal(mine, other) for mine in self.outputs if mine is not value)
+            for period in periods if start else ():
+                joint = self.lower[period.span[1] : other.span[0]] if period.span[1] <= other.span[0] else ""
+                is_linked = value.bound == "until" and len(joint) < _LINK and _COUNTED_FROM.match(joint) is not None
+                if not (is_kept or is_linked or _is_in(period, self.free)):
+                    continue
+                if not are_together(other, period, _IN_A_SENTENCE):
+                    continue
+                sign = -1 if re.match(r"\s(?:before|prior\sto|vor)\b", joint) else 1
+                end = _add_period(start, period, sign) if start else None
+                ends = [end] if end else []
+                if end and sign > 0 and value.bound == "until":
+                    ends.append(end - timedelta(days=1))  # the last day of a period that begins on a day
+                if any(_is_day(value, each, has_year=other.date[0] > 0) for each in ends):
+                    yield other, period
 
     def _is_count(self, value: Value) -> bool:
         """Return whether a small number may count what the source lists."""
@@ -204,7 +294,7 @@ class Derivations:
             is_difference = is_close(target, high - low) and (
                 _BACK.search(self.lower)
                 if value.kind == "period"
-                else (target > 10 or value.kind != "number" or a.kind != "number")
+                else (target > 10 or value.kind != "number" or a.kind != "number" or self._is_change(value, a, b))
             )
             is_share = value.kind == "percent" and high and abs(100 * low / high - target) < 0.5 and a.kind != "percent"
             whole = wholes.get(round(target + high + low, 4))  # it is the rest: 640 − 480 − 96
@@ -213,6 +303,15 @@ class Derivations:
             is_sum = is_close(target, high + low) and (value.kind != "period" or low < high)
             if is_sum or is_difference or is_share:
                 yield a, b
+
+    def _is_change(self, value: Value, old: Value, new: Value) -> bool:
+        """Return whether a number is the difference in a change of counts: from eight to three, five fewer."""
+        before, joint = self.lower[: old.span[0]], self.lower[old.span[1] : new.span[0]]
+        is_change = _CHANGE_FROM.search(before) and _CHANGE_TO.fullmatch(joint)
+        compared = _COMPARED.match(self._after(value))
+        return bool(is_change and compared and compared["less"]) == (new.number < old.number) and bool(
+            is_change and compared
+        )
 
     def _shares(self, value: Value, sources: Sequence[Value], measured: Sequence[Value]) -> Iterator[Operands]:
         """Yield two values of which it is the ratio or the growth, or the share that is the rest of it."""
@@ -370,6 +469,14 @@ class Derivations:
             )
         if value.form != "day":
             return False
+        if any(
+            lost.form == "day"
+            and all(lost.date[1:])
+            and (lost.date[1] == month) != (lost.date[2] == day)
+            and abs(lost.date[2] - day) != 1  # after the 1st: from the 2nd
+            for lost in self.free
+        ):
+            return False
         known_years = {other.date[0] for other in dates if other.date[0]}
         if year and known_years and year not in known_years and not any(abs(year - base) <= 1 for base in known_years):
             return False
@@ -502,14 +609,29 @@ class Derivations:
         if any(weekday in group and re.search(pattern, self.lower) for pattern, group in _DAY_GROUPS.items()):
             return True
         around = self.output.text[max(0, value.span[0] - 80) : value.span[1] + 80]
+        ranges = [
+            (first, last)
+            for first, last in pairwise(listed)
+            if re.fullmatch(r"s?\s?(?:to|bis|through|–|-)\s?", self.lower[first.span[1] : last.span[0]])
+        ]
         # Open from Monday to Saturday: closed on Sundays.
         if listed and _CLOSED.search(around) and not _CLOSED.search(self.source.text):
             return True
-        return any(
-            (weekday - first.number) % 7 <= (last.number - first.number) % 7
-            and re.fullmatch(r"s?\s?(?:to|bis|through|–|-)\s?", self.lower[first.span[1] : last.span[0]])
-            for first, last in pairwise(listed)
-        )
+        text, (start, end) = self.output.text, value.span
+        before = re.split(r"[.!?;\n]", text[max(0, start - 60) : start])[-1]
+        after = re.split(r"[.!?;\n]", text[end : end + 60])[0]
+        if _CLOSED.search(f"{before} {after}"):
+            span = start - len(before), end + len(after)
+            named = {
+                int(mine.number)
+                for mine in self.outputs
+                if mine.form == "weekday" and span[0] <= mine.span[0] < span[1]
+            }
+            for first, last in ranges:
+                is_open = {(day - first.number) % 7 <= (last.number - first.number) % 7 for day in named}
+                if is_open == {False} and not _CLOSED.search(self.lower, max(0, first.span[0] - 60), last.span[1] + 60):
+                    return True
+        return any((weekday - first.number) % 7 <= (last.number - first.number) % 7 for first, last in ranges)
 
     def _anniversaries(self) -> set[int]:
         """Return the years after which a day returns, where the source counts them: the fourth anniversary."""
@@ -592,36 +714,161 @@ _TOTAL = re.compile(r"\b(?:in\s(?:total|all)|altogether|adds?\sup|zusammen|insge
 _DOUBLE = re.compile(r"\bhal[fb]|hälfte|double|doppel|twice|zweimal|both|beide|couple|paar")
 
 
+_AGE = r"(?:(?:the\s)?age\sof\s|age\s|(?:dem\s|zum\s)?alter\svon\s)"
+_LESS = r"(?:fewer|less|younger|shorter|below|under|before|weniger|jünger|kürzer|unter|vor)"
+_MORE = r"(?:more|older|longer|over|above|after|mehr|älter|länger|über|nach)"
+# What stands before a number and after it; the first that matches holds.
 _EDGES = {
-    "under": (
-        r"\b(?:fewer|less|younger|shorter|below|under|before|weniger|jünger|kürzer|unter|vor)\s(?:than\s|als\s)?(?:\w+\s)?$|\b(?:not(?:\syet)?|nicht)\s(?:\w+\s){0,3}$",
-        "",
-    ),
-    "over": (r"\b(?:more|older|longer|over|above|after|mehr|älter|länger|über|nach)\s(?:than\s|als\s)?(?:\w+\s)?$", ""),
     "last": (
-        r"\b(?:up\sto|to|until|bis(?:\szu)?|und|and|höchstens|at\smost|maximum\sof)\s(?:the\sage\sof\s|age\s|zum\salter\svon\s|einschließlich\s)?$",
-        r"\s(?:\w+\s){0,2}(?:or|oder|and|und)\s(?:less|fewer|younger|under|below|weniger|jünger|darunter)",
+        r"\b(?:up\sto|to|until|bis(?:\szu)?|und|and|höchstens|at\smost|maximum\sof)\s"
+        rf"(?:{_AGE}|einschließlich\s)?$|\b(?:not?|nicht)\s{_MORE}\s(?:than\s|als\s)?(?:{_AGE})?$",
+        r"\s(?:\w+\s){0,2}(?:or|oder|and|und)\s"
+        r"(?:less|fewer|younger|under|below|shorter|weniger|jünger|darunter|kürzer)",
     ),
+    "under": (
+        rf"\b{_LESS}\s(?:than\s|als\s)?(?:{_AGE}|\w+\s)?$|\b(?:not(?:\syet)?|nicht)\s(?:\w+\s){{0,3}}{_AGE}?$"
+        r"|\bbis\s(?:zum\svollendeten|zur\svollendung\sdes)\s$",
+        r"\.?\slebensjahr\s(?:noch\s)?nicht\svollende",
+    ),
+    "over": (rf"\b{_MORE}\s(?:than\s|als\s)?(?:{_AGE}|\w+\s)?$", ""),
     "first": (
-        r"\b(?:from|ab|day|tag|at\sleast|mindestens|minimum\sof)\s(?:dem\s|the\s)?$",
-        r"\s(?:\w+\s){0,2}(?:or|oder|and|und)\s(?:more|older|over|above|mehr|älter|darüber)",
+        rf"\b(?:from|ab|day|tag|at\sleast|mindestens|minimum\sof)\s(?:dem\s|the\s)?{_AGE}?$",
+        r"\s(?:\w+\s){0,2}(?:or|oder|and|und)\s(?:more|older|over|above|longer|mehr|älter|darüber|länger)",
     ),
 }
 
 
 # Of the output, of the source, and the step between them: "up to 15" is "under 16".
 _SAME_EDGES = frozenset(
-    {("last", "under", -1), ("under", "last", 1), ("first", "over", 1), ("over", "first", -1), ("first", "last", 1)}
-)
+    {
+        ("last", "under", -1), ("under", "last", 1), ("first", "over", 1), ("over", "first", -1), ("first", "last", 1),
+        ("first", "year of life", -1), ("year of life", "first", 1),
+    }
+)  # fmt: skip
+
+
+_YEAR_OF_LIFE = re.compile(r"\.?\s(?:lebensjahr|geburtstag|birthday)")
 
 
 def _find_edge(text: str, span: Span) -> str:
     """Return what a number limits, by the words beside it."""
-    before, after = text[max(0, span[0] - 30) : span[0]], text[span[1] : span[1] + 40]
+    before, after = text[max(0, span[0] - 40) : span[0]], text[span[1] : span[1] + 40]
+    if re.match(r"\.?\s(?:geburtstag|birthday)\b", after):  # before it, they are one year younger
+        return "under" if re.search(r"\b(?:bis|vor|until|before)\s(?:\w+\s)?$", before) else ""
+    if re.match(r"\.?\slebensjahr", after) and re.search(r"\bab\s(?:dem\s|beginn\sdes\s)$", before):
+        return "year of life"  # the 66th begins at 65
     for name, (left, right) in _EDGES.items():
         if re.search(left, before) or (right and re.match(right, after)):
             return name
     return ""
+
+
+_AWAY = re.compile(
+    r"\b(?:discount\w*|reduc\w*|rebates?|relief|off|cut|lower\w*|(?:less|fewer)(?!\sthan)|lost|lose[sd]?|missing|decreas\w*|fall\w*|fell|drop\w*|deduct\w*"
+    r"|sav(?:e|es|ings?)|\w*rabatt\w*|\w*ermäßig\w*|\w*nachlass\w*|\w*erlass\w*|reduzier\w*|\w*minder\w*|gekürzt\w*"
+    r"|\w*kürzung\w*|verringer\w*|gesenkt\w*|sink\w*|senk\w*|weniger(?!\sals)|eingebüßt|verlor\w*|verlier\w*|fehl\w*|abschlag\w*|abzug\w*|abgezogen|billiger|günstiger"
+    r"|spar\w*)\b",
+    re.IGNORECASE,
+)
+_NOT = re.compile(
+    r"\b(?:not|none|no|against|without|lack\w*|fail\w*|empty|unhappy|dissatisfied|oppos\w*|reject\w*|never|except"
+    r"|nicht|kein\w*|gegen|dagegen|ohne|leer|unzufrieden\w*|abgelehnt|ablehn\w*|nie|außer)\b|n[’']t\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[.;:!?,](?:\s|$)|\b(?:and|und|but|aber|while|whereas|sondern)\b")
+
+
+def _is_contrary(text: str, span: Span) -> bool:
+    """Return whether the clause of a share says what is taken away, or what is not so."""
+    before = _CLAUSE.split(text[max(0, span[0] - 80) : span[0]])[-1]
+    after = _CLAUSE.split(text[span[1] : span[1] + 80])[0]
+    clause = f"{before} {after}"
+    return bool(_AWAY.search(clause)) != bool(_NOT.search(clause))
+
+
+_EACH_OF = re.compile(r"\b(?:each\sof|every\sone\sof|jede[mnrs]?\sder)\s(?:the\s|these\s|diese[mnr]?\s)?$")
+_CHANGE_FROM = re.compile(r"\b(?:from|von)\s(?:\w+\s)?$")
+_CHANGE_TO = re.compile(r"\s(?:\w+\s){0,2}(?:to|auf)\s(?:\w+\s)?")
+_COMPARED = re.compile(
+    r"\s(?:[\w-]+\s){0,2}?(?:(?P<less>fewer|less|weniger)|more|mehr|zusätzlich\w*|additional|extra)\b(?!\s(?:than|als)\b)"
+)
+
+_INCLUDED = re.compile(
+    r"\b(?:on\sor\s(?P<side>before|after)|(?P<bis>bis)\s(?:\w+\s)?einschließlich(?:\s\w+)?)\s(?:\w+,?\s)?$"
+)
+_TO_THE_END = re.compile(
+    r"\b(?:(?P<until>by|until|till|before|bis|vor)|after|nach)\s(?:zum\s|the\s|dem\s)?(?:end|close|ende)\s(?:of\s|des\sjahres\s)?$"
+)
+_COUNTED_FROM = re.compile(r"\s(?:after|subsequent\sto|following|from|of|nach|ab)\b[^.;]*$")
+_LINK = 60  # characters between a period and the day that it is counted from
+_Limit = tuple[date | int, bool]  # a day, and whether its year is given; or a weekday, and whether something ends
+
+
+def _limit_of(text: str, value: Value) -> _Limit | None:
+    """Return the day on which something begins or no longer holds: of "until 3 May" and "from 4 May", 4 May."""
+    before = text[max(0, value.span[0] - 40) : value.span[0]].lower()
+    bound = value.bound
+    if included := _INCLUDED.search(before):
+        bound = "from" if included["side"] == "after" else "until"
+    elif value.form in ("year", "month") and (ending := _TO_THE_END.search(before)):
+        bound = "until" if ending["until"] else "after"
+    elif value.form == "year" and bound in ("until", "after"):
+        return None  # by 2027: before it begins or ends
+    if bound not in ("until", "before", "from", "after"):
+        return None
+    is_end = bound in ("until", "after")
+    if value.form == "weekday":
+        return int(value.number + is_end - 1) % 7, bound in ("until", "before")
+    year, month, day = value.date
+    if value.form not in ("day", "month", "year") or not (month or value.form == "year"):
+        return None
+    try:
+        if day:
+            limit = date(year or 2026, month, day) + timedelta(days=is_end)
+        elif month:
+            limit = date((year or 2026) + (is_end and month == 12), month % 12 + 1 if is_end else month, 1)
+        else:
+            limit = date(year + is_end, 1, 1)
+    except (ValueError, OverflowError):
+        return None
+    return limit, year > 0
+
+
+def _is_same_limit(limit: _Limit, other: _Limit | None) -> bool:
+    if other is None or isinstance(limit[0], int) or isinstance(other[0], int):
+        return limit == other
+    has_year = limit[1] and other[1]
+    return limit[0] == other[0] if has_year else limit[0].timetuple()[1:3] == other[0].timetuple()[1:3]
+
+
+def _digits_around(text: str, span: Span) -> tuple[int, int] | None:
+    """Return the two numbers of a date without its year that a value was read from a part of: 05/04."""
+    for match in re.finditer(r"(?<![\d/.])(\d\d?)[/.](\d\d?)(?![\d/])", text[max(0, span[0] - 3) : span[1] + 4]):
+        start = max(0, span[0] - 3)
+        if start + match.start() <= span[0] and span[1] <= start + match.end():
+            return int(match[2]), int(match[1])
+    return None
+
+
+def _add_period(start: date, period: Value, sign: int) -> date | None:
+    """Return the day that a period after a day, or before it, ends on; in months and years, on the same day."""
+    if period.scale >= 28:
+        months = period.raw * round(period.scale / MONTH) * sign
+        if not months.is_integer():
+            return None
+        years, month = divmod(start.month - 1 + int(months), 12)
+        try:
+            return date(start.year + years, month + 1, min(start.day, 28 if month == 1 else LAST_DAYS[month]))
+        except ValueError:
+            return None
+    if not period.number.is_integer() or period.unit == "working" or not 1 <= period.number <= 800:
+        return None
+    return start + timedelta(days=sign * int(period.number))
+
+
+def _is_day(value: Value, day: date, *, has_year: bool) -> bool:
+    year, month, number = value.date
+    return (month, number) == (day.month, day.day) and (not year or not has_year or year == day.year)
 
 
 _PERIODIC = re.compile(r"month|year|annual|annum|monat|jahr|jähr|quart|viertelj")
@@ -724,6 +971,21 @@ def _shift(day: tuple[int, int, int], steps: int) -> tuple[int, int, int]:
     except (ValueError, OverflowError):
         return 0, 0, 0
     return moved.year, moved.month, moved.day
+
+
+def differ_in_a_digit(value: Value, other: Value) -> bool:
+    """Return whether two values have the same digits in another order, differ in one, or by a factor of ten."""
+    if value.unit != other.unit or value.in_words or other.in_words or min(value.raw, other.raw) < 10:
+        return False
+    if any(is_close(value.number, other.number * factor) for factor in (10, 100, 0.1, 0.01)):
+        return True
+    a, b = f"{value.raw:g}", f"{other.raw:g}"
+    return len(a) == len(b) > 1 and (sorted(a) == sorted(b) or sum(x != y for x, y in zip(a, b, strict=True)) == 1)
+
+
+def _is_wrong_version(value: Value, other: Value) -> bool:
+    """Return whether a value is rather another one with an error than a result of others."""
+    return differ_in_a_digit(value, other) or (bool(value.counts) and value.counts[:5] == other.counts[:5])
 
 
 def _is_in(value: Value, values: Iterable[Value]) -> bool:

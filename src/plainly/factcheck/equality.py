@@ -25,13 +25,18 @@ def is_equal(value: Value, other: Value) -> bool:
         return is_equal_kind(value, other)
     if "time" in kinds:
         clock, plain = (value, other) if value.kind == "time" else (other, value)
-        if plain.kind != "number" or plain.raw > 24 or (clock is value and not re.fullmatch(r"\w+", clock.text)):
+        if (
+            plain.kind != "number"
+            or plain.counts
+            or plain.raw > 24
+            or (clock is value and not re.fullmatch(r"\w+", clock.text))
+        ):
             return False
         hours = {number // 60 for number in clock.numbers} | {clock.raw, clock.raw % 12, (clock.raw + 12) % 24}
         return plain.raw in hours or any(plain.raw == number % 60 for number in clock.numbers if number % 60)
     if "date" in kinds:
         day, plain = (value, other) if value.kind == "date" else (other, value)
-        if plain.kind != "number":
+        if plain.kind != "number" or (plain.counts and plain.raw < 1000):
             return False
         if plain is other and day.form == "day" and not day.date[1]:  # on the 1st: the first day of the month
             return plain.raw == day.date[2] and plain.form == "ordinal"
@@ -46,11 +51,35 @@ def is_equal(value: Value, other: Value) -> bool:
             )
         if plain is other and (plain.weak or plain.form not in ("", "ordinal")):
             return False
+        if plain.counts and measured.kind != "percent" and not _is_measured(plain, measured):
+            return False
         return any(is_close(plain.number, number) for number in (measured.raw, *measured.numbers))
     if kinds == {"amount", "quantity"}:
         amount, mass = (value, other) if value.kind == "amount" else (other, value)
         return "pound" in amount.text + mass.text and is_close(amount.raw, mass.raw) and mass.unit == "mass"
     return False
+
+
+def may_be_measured(value: Value, other: Value) -> bool:
+    """Return whether a number of the source may be meant, if nothing else is equal to it: six occasions, six days."""
+    kinds = {value.kind, other.kind}
+    return (
+        "number" in kinds
+        and bool(kinds & {"period", "quantity"})
+        and not (value.form or other.form)
+        and value.raw > 1
+        and is_close(value.raw, other.raw)
+    )
+
+
+def _is_measured(plain: Value, measured: Value) -> bool:
+    """Return whether a number counts what another one measures: three monthly payments, three months."""
+    text = measured.text.lower()
+    units = _TIMES.findall(plain.counts)
+    return plain.counts[:4] in text or any(unit in text for unit in units)
+
+
+_TIMES = re.compile("tag|woche|monat|jahr|stunde|minute|sekunde|day|week|month|year|hour|second")
 
 
 def is_equal_kind(value: Value, other: Value) -> bool:
@@ -160,7 +189,10 @@ def classify_harmless(value: Value, other: Value) -> str:
             both = (a.raw * 1.8 + 32, (a.raw - 32) / 1.8)
             return (
                 "conversion"
-                if any(is_close(b.raw, number, 0.06) for number in both) and a.text[-1:].lower() != b.text[-1:].lower()
+                if any(abs(b.raw - number) <= max(1.0, 0.02 * abs(number)) for number in both)
+                and a.text[-1:].lower() != b.text[-1:].lower()
+                else "rounding"
+                if _is_rounded(a, b)
                 else ""
             )
         if a.scale != b.scale and is_close(a.number, b.number, 0.06) and not _is_decimal(a.scale / b.scale):
@@ -197,6 +229,8 @@ def _is_rounded(a: Value, b: Value) -> bool:
         return False
     if a.kind in ("amount", "percent") and not b.about:
         return False
+    if sorted(f"{a.raw:g}") == sorted(f"{b.raw:g}"):
+        return False  # 3,001 and 3,100
     nearness = abs(a.number - b.number) / abs(a.number)
     fewer = _count_significant(b.raw) < _count_significant(a.raw)
     return fewer and nearness <= (0.12 if b.about else 0.05 if b.raw >= 100 else 0.08)

@@ -157,9 +157,9 @@ def _is_doubtful(pair: MatchedPair, finding: FactFinding) -> bool:
     """
     if finding.kind == "polarity" and _is_asked(pair, finding):
         return True
-    if finding.kind in VALUES:  # A new value may follow from the source in a way that is not known here.
-        is_weak = finding.effect == "added" and finding.kind in ("number", "period", "date", "quantity")
-    elif finding.kind == "polarity":  # A negation that is gone means more than one that is new, but not in a letter.
+    if finding.kind in VALUES:
+        return False
+    if finding.kind == "polarity":  # A negation that is gone means more than one that is new, but not in a letter.
         is_weak = pair.rewording == "long" or "new negation" in finding.situation
     else:
         is_weak = finding.kind in ("name", "claim") or (

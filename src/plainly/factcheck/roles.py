@@ -133,6 +133,8 @@ def _are_exchanged(pair: MatchedPair, old: tuple[int, int], new: tuple[int, int]
             return (roles[0] != roles[1]) == (passive[0] == passive[1])
         return False
     between = [set(reading.stems[min(at) + 1 : max(at)]) for reading, at in ((source, old), (output, new))]
+    if len({"than" in words for words in between}) == 2:  # longer than, not as long as
+        return False
     verbs = {
         word for word in between[0] & between[1] if len(word) > 2 and word not in {source.stems[at] for at in old}
     } & {

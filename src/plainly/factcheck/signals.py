@@ -357,8 +357,12 @@ def _apply(
         own = _find_unit(units[side], places[0])
         if not any(_count_common(own, other) for other in units[1 - side]):
             return
-    elif here and there and rule.kind == "order" and _has_other_object(units, here[0], there[0]):
-        return
+    elif here and there:
+        own, other = _find_unit(units[0], here[0]), _find_unit(units[1], there[0])
+        if manner == _WHOLE and not _count_common(own, other):
+            return
+        if rule.kind == "order" and _has_other_object(units, own, other):
+            return
     name = f"German {rule.name}" if rule.kind == "polarity" and pair.language == "de" else rule.name
     source, output = (tuple(span for span in side if span[0] < span[1])[:1] for side in (here, there))
     yield pair.span_finding("flipped", rule.kind, f"{name}{manner}", source, output)
@@ -368,14 +372,14 @@ def _find_unit(units: Sequence[Unit], place: Span) -> Unit:
     return next(unit for unit in units if unit.start <= place[0] < unit.end)
 
 
-def _has_other_object(units: tuple[Sequence[Unit], Sequence[Unit]], here: Span, there: Span) -> bool:
+def _has_other_object(units: tuple[Sequence[Unit], Sequence[Unit]], own: Unit, other: Unit) -> bool:
     """Return whether "A before B" became "B after A": the clauses of the two words share nothing."""
-    own, other = _find_unit(units[0], here), _find_unit(units[1], there)
     if _count_common(own, other):
         return False
     return any(_count_common(other, unit) for unit in units[0]) or any(_count_common(own, unit) for unit in units[1])
 
 
+_WHOLE = ", whole"  # somewhere in both texts, in clauses that share words
 _ALONE = ", alone"  # a sentence of the source without others beside it that the output may refer to
 _OTHER = {"+": "-", "-": "+"}
 _DENIALS = ("strong", "must_not", "need_not")
@@ -426,6 +430,12 @@ def check_signals(pair: MatchedPair) -> Iterator[FactFinding]:
     """Report aligned sentences, or clauses that share words, whose values contradict each other."""
     alignment = align_pair(pair.source.text, pair.output.text, pair.language)
     source, output = (place_units(side, pair.language) for side in (alignment.source, alignment.output))
+    if min(len(source), len(output)) > 1:
+        every = [unit for units in source for unit in units], [unit for units in output for unit in units]
+        whole = _merge(every[0]), _merge(every[1])
+        for rule in _select_rules(frozenset(whole[0]), frozenset(whole[1])):
+            if rule.source and rule.output:
+                yield from _apply(pair, rule, every, whole, whole, _WHOLE)
     for zone in find_zones(alignment):
         sides = (
             [unit for place in zone.source for unit in source[place]],

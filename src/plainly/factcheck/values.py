@@ -81,6 +81,8 @@ class Value:
     share: str = ""  # each or total
     in_words: bool = False
     about: bool = False
+    after: str = ""  # of a number: the word before it
+    counts: str = ""  # of a number: the thing that it counts
 
     @property
     def number(self) -> float:
@@ -198,7 +200,7 @@ def _grammar(language: str) -> _Grammar:
     unit = _join((*periods, *working))
     weekdays = "(?!mon|diens|donners|frei|sams|sonn|viertel|dreiviertel|halb)"
     prefix = (
-        rf"(?:{weekdays}[a-zäöüß]{{3,}}?(?=tag|woche|monat|jahr)|(?:arbeits|unterrichts|schul|zeit)(?=stunde))?"
+        rf"(?:{weekdays}[a-zäöüß]{{3,}}?(?=tag|woche|monat|jahr)|(?:arbeits|wochen|unterrichts|schul|zeit|plus|minus|über)(?=stunde))?"
         if base == "de"
         else ""
     )
@@ -474,7 +476,8 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
         )
         yield (
             r"\b(?:at|by|to|from|till|until|after|before|between)\s(?P<dotted>(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d))"
-            r"(?![\d.,]*\d|\s?(?:%|per\b|percent|million|[a-z]{1,2}\b))",
+            r"(?![\d.,]*\d|\s?(?:%|per\b|percent|million|[a-z]{1,2}\b)"
+            rf"|[-\s](?:{_join(name for name in _UNITS if len(name) > 2)}|pounds|euros|dollars|times)\b)",
             _Reader.read_dotted_time,
         )
         yield (
@@ -1082,9 +1085,15 @@ class _Reader:
             until = money.end()
             result = build("amount", until, factor, currency, form="")
             cent_match = _SPOKEN_CENTS.match(text, until) if self.language in LANGUAGES else None
-            cent_words = parse_words(cent_match[1].lower(), self.language) if cent_match and factor == 1 else None
+            cent_words = (
+                (int(cent_match[1]) if cent_match[1].isdigit() else parse_words(cent_match[1].lower(), self.language))
+                if cent_match and factor == 1
+                else None
+            )
             if cent_match and cent_words and cent_words < 100:  # three euros twenty
-                both = (result.number + cent_words / 100, result.number)
+                both: tuple[float, ...] = (result.number + cent_words / 100,)
+                if not cent_match[1].isdigit():  # or the words count something else
+                    both = (*both, result.number)
                 return replace(
                     result, numbers=both, span=(start, cent_match.end()), text=text[start : cent_match.end()]
                 )
@@ -1386,6 +1395,19 @@ class _Reader:
                     )
         return values
 
+    def _find_interval(self, values: list[Value], at: int) -> float:
+        """Return the days after which an amount is due again: "10 euros a month", "weekly charges of 10 euros"."""
+        start, end = values[at].span
+        if due := _PER.match(self.text, end):
+            return self._days_of(due)
+        for other, first, last in (
+            *((value, end, value.span[0]) for value in values[at + 1 : at + 2]),
+            *((value, value.span[1], start) for value in values[max(0, at - 1) : at]),
+        ):
+            if other.form == "interval" and other.raw == 1 and _CLOSE_BY.fullmatch(self.text, first, last):
+                return other.number
+        return 0.0
+
     def _qualify(self, values: list[Value], at: int) -> Value:
         """Return a value with what limits it and how often it is due."""
         value = values[at]
@@ -1397,10 +1419,8 @@ class _Reader:
         before = re.split(r"[.;:!?\n](?:\s|$)", before)[-1]
         bound = _find_bound(before, after, value.kind)
         per = 0.0
-        if value.kind in ("amount", "percent") and (due := _PER.match(self.text, end)):
-            per = self._days_of(due)
-        elif value.kind == "amount" and (due := _OFTEN_BEFORE.search(self.text, since, start)):
-            per = _OFTEN.get(re.sub(r"e[nrsm]?\s.*$|\s.*$", "", due[0].lower()), 0.0)
+        if value.kind in ("amount", "percent") or (value.kind in ("quantity", "period") and not value.form):
+            per = self._find_interval(values, at)
         if (
             value.kind == "period"
             and value.form == "interval"
@@ -1428,14 +1448,28 @@ class _Reader:
                 else ""
             )
         )
+        if value.kind == "number" and not value.form:
+            last = re.search(r"([\w–-]+)\s?$", before)
+            counted = _COUNTED[self.language == "de"].match(self.text, end)
+            noun = counted["noun"].lower() if counted and counted["noun"].lower() not in _SMALL else ""
+            value = replace(value, after=last[1] if last else "", counts=noun)
         return replace(value, bound=bound, per=per, about=about, share=share)
 
 
+_SMALL = words("small")
+# Nouns after a number, maybe with adjectives between them: in English those that are in the plural.
+_COUNTED = (
+    re.compile(
+        r"\s(?:(?!and\b|or\b|to\b|of\b|in\b|the\b|is\b|are\b|if\b|at\b|on\b|for\b)[a-z-]+\s){0,2}?"
+        r"(?P<noun>[a-z-]{3,}(?<![s'’u])s|people|children|women|men)\b"
+    ),
+    re.compile(r"\s(?:[a-zäöüß]{3,}e[nrsm]?\s){0,2}?(?P<noun>[A-ZÄÖÜ][a-zäöüß]{2,})\b(?!-)"),
+)
 _MIN = re.compile(
-    r"(?:\b(?:at\sleast|minimum(?:\sof)?|not?\s(?:less|fewer|shorter|lower|younger)\sthan|never\s(?:less|fewer)\sthan|mindestens|wenigstens|minimal|nicht\s(?:weniger|kürzer|unter|kleiner|jünger)(?:\sals)?|mindestdauer\svon|mindestalter\svon)\s(?:\w+\s){0,2})$"
+    r"(?:\b(?:at\sleast|minimum(?:\sof)?|not?\s(?:less|fewer|shorter|lower|younger)\sthan|never\s(?:less|fewer)\sthan|nie(?:mals)?\s(?:weniger|unter)(?:\sals)?|mindestens|wenigstens|minimal|nicht\s(?:weniger|kürzer|unter|kleiner|jünger)(?:\sals)?|mindestdauer\svon|mindestalter\svon)\s(?:\w+\s){0,2})$"
 )
 _MAX = re.compile(
-    r"(?:\b(?:at\s(?:the\s)?most|up\sto|maximum(?:\sof)?|not?\s(?:more|longer|larger|higher|older|greater)\sthan|never\s(?:more|longer)\sthan|höchstens|maximal|längstens|bis\szu|nicht\s(?:mehr|länger|über|älter|größer|höher)(?:\sals)?|höchstdauer\svon)\s(?:\w+\s){0,2})$"
+    r"(?:\b(?:at\s(?:the\s)?most|up\sto|maximum(?:\sof)?|not?\s(?:more|longer|larger|higher|older|greater)\sthan|never\s(?:more|longer)\sthan|nie(?:mals)?\s(?:mehr|länger|über)(?:\sals)?|höchstens|maximal|längstens|bis\szu|nicht\s(?:mehr|länger|über|älter|größer|höher)(?:\sals)?|höchstdauer\svon)\s(?:\w+\s){0,2})$"
 )
 _LATE = re.compile(r"\b(?:not?\slater\sthan|at\s(?:the\s)?latest|spätestens|nicht\sspäter\sals)\s(?:\w+\s){0,2}$")
 _EARLY = re.compile(
@@ -1532,7 +1566,7 @@ _CLOCK = re.compile(
 )
 _CENTIMETRES = re.compile(r"\s(\d\d)(?![\d.,:]*\d|\s?(?:[%°]|[ckm]?m\b|k?g\b|m?l\b|mal\b|Uhr|Zentimet|[Cc]entimet|-))")
 _DAY_NAME = re.compile(r"ein\w*\s(?!kalender)\w{3,}tage?s?$", re.IGNORECASE)  # a holiday: no duration
-_OFTEN_BEFORE = re.compile(rf"(?:{_OFTEN_WORDS})(?P<ending>e[nrsm]?)?\s(?:\w+\s){{0,3}}$", re.IGNORECASE)
+_CLOSE_BY = re.compile(r"(?:\s(?!and\b|or\b|und\b|oder\b|for\b|für\b|over\b|über\b)[^\W\d_]+){0,3}\s")
 _MONEY = re.compile(rf"(?:,[-–—]{{1,2}})?(?:\s?-?((?:{_MONEY_NAMES})\b|[€£$¥](?!\s?\d))|(?<=\d)(p)\b)", re.IGNORECASE)
 _MONEY_GLUED = re.compile(rf"((?:{_MONEY_NAMES})\b)(p)?", re.IGNORECASE)
 _MONEY_AFTER = re.compile(r"\s?(?:[€£$]|(?:eur|euros?|usd|gbp|dollars?|pounds?|chf|franken)\b)", re.IGNORECASE)
@@ -1547,9 +1581,13 @@ _AND_A = re.compile(r"[-\s]+and[-\s]+a[-\s]+(half|quarter)\b|\s?ein(?:halb)\b|\s
 _DAYS_LISTED = re.compile(r"\.?\s?(?:,|/|–|-|und|bis|oder|auf\sden|bis\szum|to|and|or|until)\s?(?:den\s|the\s)?")
 _YEAR_BEFORE = re.compile(r"\b(1[0-9]|20)\d\d(?:\s?[-–/]\s?)$")
 _UNIT = re.compile(
-    r"[-\s]?((?:square|cubic|sq|degrees?|grad)[-\s.]+)?([A-Za-zäöüßµμ°²³/%]+(?:[23]|\s[²³])?)", re.IGNORECASE
+    r"[-\s]?((?:square|cubic|sq|(?:degrees?|grad)(?=[-\s.]+(?:celsius|fahrenheit)))[-\s.]+)?([A-Za-zäöüßµμ°²³/%]+(?:[23]|\s[²³])?)",
+    re.IGNORECASE,
 )
-_UNIT_GLUED = re.compile(r"((?:square|cubic|sq|degrees?|grad)[-\s.]+)?([A-Za-zäöüßµμ°²³/%]+[23]?)", re.IGNORECASE)
+_UNIT_GLUED = re.compile(
+    r"((?:square|cubic|sq|(?:degrees?|grad)(?=[-\s.]+(?:celsius|fahrenheit)))[-\s.]+)?([A-Za-zäöüßµμ°²³/%]+[23]?)",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(maxsize=100_000)
