@@ -77,15 +77,19 @@ def letters(*, held_out: bool = False, write: bool = False) -> None:
                 is_right = pair["wrong"] and _is_right(pair, finding)
                 key = pair["id"], finding.source_words, finding.output_words
                 if is_right or key not in false:
-                    counts[pair["language"], finding.kind] += 1
-                    right[pair["language"], finding.kind] += is_right
+                    counts[pair["language"], finding.type] += 1
+                    right[pair["language"], finding.type] += is_right
                 if not is_right:
                     false.add(key)
     rows = {key: (counts[key], right[key], *_wilson(right[key], counts[key])) for key in sorted(counts)}
     print(f"{name}: findings that are certain")
     for (language, kind), (n, good, low, high) in rows.items():
         print(f"  {language} {kind:10} {good:3} of {n:3} right, {good / n:.0%} [{low:.0%}, {high:.0%}]")
-    blocking = {key for key, (n, good, *_) in rows.items() if good >= reading.PRECISE * n}
+    precision = {
+        code: {kind: {"n": n, "right": good} for (language, kind), (n, good, *_) in rows.items() if language == code}
+        for code in benchmark.LANGUAGES
+    }
+    blocking = reading.select_precise(precision)
     if write:
         lines = ["# Certain findings by kind in pairs that no rule was developed on; written by bench/facts.py."]
         for code in benchmark.LANGUAGES:
@@ -95,12 +99,12 @@ def letters(*, held_out: bool = False, write: bool = False) -> None:
                     lines.append(f"{kind} = {{ n = {n}, right = {good}, low = {low:.3f}, high = {high:.3f} }}")
         PRECISION.write_text("\n".join([*lines, ""]), encoding="utf-8")
         table = [
-            "| kind | " + " | ".join(f"{name} | | " for name in ("English", "German")) + "|",
-            "|---|--:|---|---|--:|---|---|",
+            "| type | English | | German | | |",
+            "|---|--:|---|--:|---|---|",
         ]
         for kind in sorted({kind for _, kind in rows}):
-            cells = [_precision_cells(rows.get((code, kind)), (code, kind) in blocking) for code in benchmark.LANGUAGES]
-            table.append(f"| `{kind}` | {' | '.join(cells)} |")
+            cells = [_precision_cells(rows.get((code, kind))) for code in benchmark.LANGUAGES]
+            table.append(f"| `{kind}` | {' | '.join(cells)} | {'blocks' if kind in blocking else 'review'} |")
         _replace_part("precision", "\n".join(table))
     start = 0
     for name, part in parts.items():
@@ -130,26 +134,20 @@ def _other_authors() -> Iterator[dict[str, Any]]:
                 }
 
 
-def _precision_cells(row: tuple[int, int, float, float] | None, is_blocking: bool) -> str:
-    """Return how many findings are right, the interval, and what follows."""
+def _precision_cells(row: tuple[int, int, float, float] | None) -> str:
+    """Return how many findings are right, and the interval."""
     if row is None:
-        return "| | "
+        return " | "
     n, right, low, high = row
-    return f"{right} of {n} | {low:.0%} to {high:.0%} | {'blocks' if is_blocking else 'review'}"
+    return f"{right} of {n} | {low:.0%} to {high:.0%}"
 
 
-def _outcome_table(
-    pairs: Sequence[benchmark.Pair], checked: Sequence[PairCheck], blocking: Collection[tuple[str, str]]
-) -> str:
+def _outcome_table(pairs: Sequence[benchmark.Pair], checked: Sequence[PairCheck], blocking: Collection[str]) -> str:
     """Return a table of the pairs that are blocked or sent to review, by group, language and truth."""
     outcomes: Counter[tuple[str, str, bool, str]] = Counter()
     for pair, check in zip(pairs, checked, strict=True):
         cell = pair["language"], pair["group"], pair["wrong"]
-        certain = {
-            (pair["language"], finding.kind)
-            for finding in check.findings
-            if finding.harms and finding.sure >= reading.CERTAIN
-        }
+        certain = {finding.type for finding in check.findings if finding.harms and finding.sure >= reading.CERTAIN}
         is_blocked = not certain.isdisjoint(blocking)
         outcomes[*cell, "blocked"] += is_blocked
         outcomes[*cell, "review"] += not is_blocked and any(finding.outcome != "pass" for finding in check.findings)

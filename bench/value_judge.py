@@ -27,7 +27,10 @@ from plainly.factcheck.reading import match_pairs
 
 FILE = Path(evidence.__file__).with_name("value_judge.json")
 VALUES = ("amount", "period", "date", "contact", "quantifier", "addition")  # groups whose edits concern values
-SETTINGS = {"n_estimators": 100, "max_depth": 3, "learning_rate": 0.1, "min_samples_leaf": 40, "random_state": 0}
+SETTINGS = {
+    "n_estimators": 300, "max_depth": 4, "learning_rate": 0.05, "subsample": 0.5, "min_samples_leaf": 40,
+    "random_state": 0,
+}  # fmt: skip
 SOUND = 5  # sound versions of each item
 NEAR, BESIDE = 150, 30  # characters
 LEVELS = (0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from plainly.factcheck.derivations import Derivations, date_of
+from plainly.factcheck.derivations import COMPOSED, Derivations, date_of
 from plainly.factcheck.equality import (
     KEYS,
     classify_harmless,
@@ -26,17 +26,17 @@ from plainly.factcheck.equality import (
     measure,
 )
 from plainly.factcheck.evidence import Evidence, capped, judges
-from plainly.factcheck.reading import CERTAIN, HARMS, SURE, FactFinding, MatchedPair, Span
+from plainly.factcheck.reading import CALCULATED, CERTAIN, HARMS, MISPLACED, FactFinding, MatchedPair, Span
 from plainly.factcheck.signals import LANGUAGES, align_pair, find_zones
 from plainly.factcheck.values import Value, digits, read_values, squeeze, words
 from plainly.text.sentence_alignment import PlacedSentence
 
 _CONFUSABLE = ("address", "amount", "percent", "quantity", "date", "time", "phone", "email")
 _NEARBY = 48  # values of the source that a new one is compared with: the nearest in a long text
-_MOST_FOR_EQUAL = 0.75  # Where a value stands for another thing here, a person has to look.
 _UNPROMPTED = 0.6  # of a number that is added to words that are kept, or to a source without one of its kind
 _NEIGHBOURS = 120  # characters between two values whose order is compared
 LEAST = 0.2  # the confidence from which a finding is reported
+_OVERRULES = 0.7  # the confidence from which a value is rather wrong than calculated
 _SPLIT = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -89,8 +89,8 @@ class JudgedValue:
 
 
 def describe_values(pair: MatchedPair) -> list[JudgedValue]:
-    """Return the values of the output with their evidence, but those that follow from the source."""
-    return [judged for judged in _Comparison.of(pair).describe() if judged.evidence]
+    """Return the values of the output with their evidence."""
+    return _Comparison.of(pair).describe()
 
 
 class _Comparison:
@@ -153,12 +153,11 @@ class _Comparison:
     def findings(self) -> Iterator[FactFinding]:
         derived: set[str] = set()
         for judged in self.describe():
-            yield from self._judge(judged)
-            if judged.explanation is not None and judged.judge == "new":
-                derived.add(judged.value.kind)
-        yield from self._find_exchanges()
-        yield from self._find_borrowed()
-        yield from self._find_reversals()
+            finding = self._judge(judged)
+            if finding is not None:
+                yield finding
+                if finding.effect == "harmless" and judged.judge == "new":
+                    derived.add(judged.value.kind)
         yield from self._find_wrong_weekdays()
         yield from self._compare_channels()
         for value in self.free:
@@ -166,22 +165,26 @@ class _Comparison:
                 lost = self.pair.span_finding("lost", value.kind, 1.0, (value.span,), (), 0.0)
                 yield replace(lost, is_confusable=self._is_confusable(value, derived))
 
-    def _judge(self, judged: JudgedValue) -> Iterator[FactFinding]:
-        """Report a value that may be wrong, or why it is harmless."""
+    def _judge(self, judged: JudgedValue) -> FactFinding | None:
+        """Return that a value may be wrong, or why it is harmless; None if it only is the same."""
         value, other = judged.value, judged.other
-        sure = judges()[judged.judge].probability(judged.evidence) if judged.evidence else 0.0
-        if judged.judge == "equal" and not judged.evidence["turned"]:
-            sure = min(sure, _MOST_FOR_EQUAL)
+        if judged.explanation is not None and judged.explanation.situation == COMPOSED:
+            return judged.explanation
+        sure = judges()[judged.judge].probability(judged.evidence)
         if other is not None and _is_no_date(value, other):
-            sure = CERTAIN
-        elif other is None and not value.weak and not value.in_words and self._is_unprompted(value):
+            sure = max(sure, CERTAIN)
+        elif (
+            (other or judged.explanation) is None and not (value.weak or value.in_words) and self._is_unprompted(value)
+        ):
             sure = max(sure, _UNPROMPTED)
-        if sure >= (SURE if judged.explanation else LEAST) and other is not None:
-            yield self._changed(other, value, sure)
-        elif judged.explanation is not None:
-            yield judged.explanation
-        elif sure >= LEAST and judged.judge == "new" and not self._is_example(value):
-            yield self.pair.span_finding("added", value.kind, sure, (), (value.span,))
+        manner = MISPLACED if judged.judge == "equal" else CALCULATED if judged.explanation else ""
+        if sure < (_OVERRULES if manner == CALCULATED else LEAST):
+            return judged.explanation
+        if other is not None:
+            return replace(self._changed(other, value, sure), manner=manner)
+        if not self._is_example(value):
+            return replace(self.pair.span_finding("added", value.kind, sure, (), (value.span,)), manner=manner)
+        return None
 
     def _is_unprompted(self, value: Value) -> bool:
         """Return whether nothing in the source may have led to a value."""
@@ -210,12 +213,15 @@ class _Comparison:
             if other.kind == value.kind
             and not other.weak
             and measure(other) == measure(value)
+            and (other.form == "weekday") == (value.form == "weekday")
             and not any(other is equal for equal in others)
         ]
         lost = [other for other in rivals if self._is_free(other)]
         turned = self._find_turned(value, others)
         uses = sum(any(mine is other for mine in each for other in others) for each in self.equals)
         inverted, in_order = self._count_order(value, others[0])
+        exchanged, reverse = self._exchanged.get(id(value)), self._reversed.get(id(value))
+        borrowed, gain = self._borrowed.get(id(value), (None, 0.0))
 
         def most(rate: Callable[[Value, Value], float], values: Sequence[Value]) -> float:
             return max((rate(value, other) for other in values), default=0.0)
@@ -245,6 +251,13 @@ class _Comparison:
             "aligned lost": most(self._rate_place, lost),
             "inverted": inverted,
             "in order": in_order,
+            "between": self._count_between(value, others),
+            "lost between": self._count_between(value, lost),
+            "bound here": float(bool(value.bound) and not any(other.bound for other in others)),
+            "bound there": float(not value.bound and all(other.bound for other in others)),
+            "exchanged": float(exchanged is not None) + float(exchanged is not None and exchanged in lost),
+            "borrowed": capped(gain, 4),
+            "reversed": float(reverse is not None),
         }
         explanation = None
         if value.text.lower() not in {other.text.lower() for other in others} and not value.weak:
@@ -254,7 +267,8 @@ class _Comparison:
             key=lambda other: (self._rate_place(value, other), self._count_near(value, other)),
             default=None,
         )
-        return JudgedValue(value, "equal", evidence, turned or likeliest or others[0], explanation)
+        other = turned or reverse or exchanged or borrowed or likeliest or others[0]
+        return JudgedValue(value, "equal", evidence, other, explanation)
 
     def _count_order(self, value: Value, own: Value) -> tuple[float, float]:
         """Count the neighbours of the same kind that stand on the other side of the value than in the source."""
@@ -264,6 +278,23 @@ class _Comparison:
             if is_neighbour and abs(neighbour.span[0] - value.span[0]) <= _NEIGHBOURS:
                 counts[(neighbour.span[0] < value.span[0]) == (others[0].span[0] < own.span[0])] += 1
         return capped(counts[0], 2), capped(counts[1], 2)
+
+    @cached_property
+    def _anchors(self) -> list[tuple[int, int]]:
+        """The places in both texts of values that stand for one value only, in the order of the output."""
+        return [
+            (value.span[0], others[0].span[0])
+            for value, others in zip(self.outputs, self.equals, strict=True)
+            if len(others) == 1 and not value.weak
+        ]
+
+    def _count_between(self, value: Value, values: Sequence[Value]) -> float:
+        """Count the values of the source that stand between the counterparts of the neighbours of a value."""
+        anchors = [anchor for anchor in self._anchors if anchor[0] != value.span[0]]
+        at = bisect_left(anchors, (value.span[0], 0))
+        first = anchors[at - 1][1] if at else -1
+        last = anchors[at][1] if at < len(anchors) else len(self.pair.source.text)
+        return capped(sum(first < other.span[0] < last for other in values), 2)
 
     def _rate_place(self, value: Value, other: Value) -> float:
         """Return 2 if the sentences of two values are aligned, 1 if they may be, 0 if others are."""
@@ -347,20 +378,23 @@ class _Comparison:
     # Values that the source does not have
 
     def _explain(self, value: Value, *, from_lost: bool) -> FactFinding | None:
-        """Return what makes a value harmless that the source does not have: it is rounded, converted or calculated."""
+        """Return what may make a value harmless that the source does not have: it is rounded or calculated."""
         for other in self._near(value) if from_lost else ():
             kind = classify_harmless(value, other)
             if kind and kind != "notation" and self._lacks_another(value, other):
                 continue
             if kind:
                 self._take(other)
-                return self.pair.span_finding("harmless", kind, 1.0, (other.span,), (value.span,))
-        operands = self.derivations.origin(value, self._near(value), from_lost=from_lost)
-        if operands is None:
+                finding = self.pair.span_finding("harmless", kind, 1.0, (other.span,), (value.span,))
+                return replace(finding, situation=kind)
+        origin = self.derivations.origin(value, self._near(value), from_lost=from_lost)
+        if origin is None:
             return None
-        self._take(*operands)
-        self.derivations.results.append(replace(value, span=operands[0].span) if operands else value)
-        return self.pair.span_finding("harmless", "arithmetic", 0.6, (), (value.span,))
+        self._take(*origin.operands)
+        self.derivations.results.append(replace(value, span=origin.operands[0].span) if origin.operands else value)
+        operands = tuple(operand.span for operand in sorted(origin.operands, key=lambda operand: operand.span))
+        finding = self.pair.span_finding("harmless", "arithmetic", 0.6, operands, (value.span,))
+        return replace(finding, situation=origin.name)
 
     def _lacks_another(self, value: Value, other: Value) -> bool:
         """Return whether a value of the source is in the output, while one that is like it is missing."""
@@ -385,31 +419,57 @@ class _Comparison:
     # Values that the source does not have: which one each of them replaces
 
     def _describe_new(self, values: Sequence[Value]) -> Iterator[JudgedValue]:
-        """Yield each value without an equal: explained by others, or aligned with one that it may replace."""
+        """Yield each value without an equal, with what may explain it and with the value that it may replace."""
         lost = list(self.free)
-        explained: set[int] = set()
+        explanations: dict[int, FactFinding] = {}
         for from_lost in (True, False):  # what explains a lost value first
             for value in values:
-                if id(value) not in explained:
-                    explanation = self._explain(value, from_lost=from_lost)
-                    if explanation is not None:
-                        explained.add(id(value))
-                        yield JudgedValue(value, "new", {}, None, explanation)
-        rest = [value for value in values if id(value) not in explained]
+                if id(value) not in explanations and (found := self._explain(value, from_lost=from_lost)) is not None:
+                    explanations[id(value)] = found
+        rest = [value for value in values if id(value) not in explanations]
         replaced = self._align(rest)
-        for value in rest:
-            other = replaced.get(id(value))
+        for value in values:
+            explanation = explanations.get(id(value))
+            other = replaced.get(id(value)) if explanation is None else self._find_closest(value, lost)
             evidence = self._describe_value(value) | {
                 "new": capped(len(rest), 4),
-                "explained": capped(len(explained), 4),
+                "explained": capped(len(explanations), 4),
                 "lost": capped(len(self.free), 5),
                 "lost alike": capped(sum(is_alike(value, mine) for mine in lost), 3),
                 "example": float(self._is_example(value)),
+                "variant of any": self._rate_variants(value),
             }
+            evidence |= {f"calculation: {name}": 1.0 for name in self.derivations.list_calculations(value)}
+            if explanation is not None:
+                evidence |= self._describe_explanation(explanation, lost)
             if other is not None:
                 evidence |= self._compare_with(value, other, rest)
-            yield JudgedValue(value, "new", evidence, other)
+            yield JudgedValue(value, "new", evidence, other, explanation)
         self._take(*replaced.values())
+
+    def _describe_explanation(self, explanation: FactFinding, lost: Sequence[Value]) -> Evidence:
+        """Return what explains a value, and whether the output has the values that it follows from."""
+        gone = sum(span in {value.span for value in lost} for span in explanation.source)
+        apart = explanation.source[-1][0] - explanation.source[0][1] if len(explanation.source) > 1 else 0
+        return {
+            f"explained: {explanation.situation}": 1.0,
+            "operands lost": capped(gone, 3),
+            "operands kept": capped(len(explanation.source) - gone, 3),
+            "operands apart": capped(max(0, apart) / _NEIGHBOURS, 3),
+        }
+
+    def _rate_variants(self, value: Value) -> float:
+        """Return 2 if a value differs from one of its kind in the source in a digit, 1 if in a part, else 0."""
+        alike = [other for other in self.sources if other.kind == value.kind and is_alike(value, other)]
+        if any(_is_variant(value, other) for other in alike):
+            return 2.0
+        return float(value.kind not in KEYS and any(_differ_in_one_part(value, other) for other in alike))
+
+    def _find_closest(self, value: Value, lost: Sequence[Value]) -> Value | None:
+        """Return the lost value that a value fits best, if it fits any."""
+        rated = [(self._rate(value, other), at) for at, other in enumerate(lost) if is_alike(value, other)]
+        best = max(rated, default=(0.0, 0))
+        return lost[best[1]] if best[0] > 0 else None
 
     def _compare_with(self, value: Value, other: Value, values: Sequence[Value]) -> Evidence:
         """Return what speaks for the change of a value of the source to a new one."""
@@ -419,6 +479,8 @@ class _Comparison:
         return {
             "replaces": 1.0,
             "in place": float(self._is_in_place(value, other)),
+            "between": self._count_between(value, [other]),
+            "same scale": float(value.scale == other.scale),
             "only": float(
                 len(alike) == 1 and sum(is_alike(mine, other) and mine.kind == value.kind for mine in values) == 1
             ),
@@ -452,6 +514,8 @@ class _Comparison:
             "long text": float(self.pair.rewording == "long"),
             "of kind in source": capped(kinds[0], 8),
             "of kind in output": capped(kinds[1], 8),
+            "about": float(value.about),
+            "bound": float(bool(value.bound)),
         }
 
     def _is_free(self, value: Value) -> bool:
@@ -534,81 +598,58 @@ class _Comparison:
         if len(old) == len(now) == 1:
             yield self.pair.span_finding("changed", "address", CERTAIN, (old[0].span(),), (now[0].span(),))
 
-    def _find_exchanges(self) -> Iterator[FactFinding]:
-        """Report values that both texts have, but of different things: 24 for the first child, 8 for each further."""
-        kinds = ("amount", "percent", "quantity", "number", "time", "date", "period")
-        pairs = []
+    @cached_property
+    def _exchanged(self) -> dict[int, Value]:
+        """For values that stand by the words of another one in the source, this one: 8 for the first, 24 for others."""
         texts = self.pair.source.text, self.pair.output.text
-        for value, others in zip(self.outputs, self.equals, strict=True):
-            if (
-                value.kind not in kinds
-                or value.weak
-                or len(others) != 1
-                or others[0].kind != value.kind
-                or value.form in ("weekday", "interval")
-            ):
+        exchanged: dict[int, Value] = {}
+        for value, own in self._single_matches:
+            if value.kind in KEYS or value.form in ("weekday", "interval"):
                 continue
-            own = _near_words(texts[1], value.span)
-            first = _near_words(texts[0], others[0].span)
+            words = _near_words(texts[1], value.span)
+            first = _near_words(texts[0], own.span)
             for other in self.sources:
-                if (
-                    other is others[0]
-                    or other.kind != value.kind
-                    or other.weak
-                    or measure(other) != measure(value)
-                    or is_equal(value, other)
-                ):
-                    continue
-                second = _near_words(texts[0], other.span)
-                if own & (second - first) and not own & (first - second):
-                    pairs.append((value, others[0], other))
-        for value, old, new in pairs:
-            is_swapped = any(o is new and n is old for _, o, n in pairs)
-            is_repeated = any(new is lost for lost in self.free) and any(
-                _near_words(texts[1], mine.span) & (_near_words(texts[0], old.span) - _near_words(texts[0], new.span))
-                for mine, others in zip(self.outputs, self.equals, strict=True)
-                if mine is not value and others and others[0] is old
-            )
-            if (is_swapped or is_repeated) and (value.kind != "number" or not value.in_words):
-                self._take(new)
-                yield self._changed(new, value, CERTAIN)
+                if _may_be_confused(value, other) and not is_equal(value, other):
+                    second = _near_words(texts[0], other.span)
+                    if words & (second - first) and not words & (first - second):
+                        exchanged[id(value)] = other
+        return exchanged
 
-    def _find_borrowed(self) -> Iterator[FactFinding]:
-        """Report values that the output has more often than the source, where another one is missing."""
-        kinds = ("amount", "percent", "quantity", "number", "time", "date")
-        for lost in tuple(self.free):
-            if lost.kind not in kinds or lost.weak or not any(lost is mine for mine in self.free):
-                continue
-            best: tuple[float, Value | None] = (0.0, None)
+    @cached_property
+    def _borrowed(self) -> dict[int, tuple[Value, float]]:
+        """For values that the output has more often, the lost one that each fits better, and by how much."""
+        borrowed: dict[int, tuple[Value, float]] = {}
+        for lost in self.free:
             for value, others in zip(self.outputs, self.equals, strict=True):
-                if not others or value.weak or measure(value) != measure(lost) or value.form != lost.form:
+                if not others or not _may_be_confused(value, lost) or value.form != lost.form:
                     continue
-                if "point" in value.text or "punkt" in value.text:  # a difference
-                    continue
-                if self._count_equal(value, self.outputs) <= self._count_equal(value, self.sources):
-                    continue
-                fit = self._fit(value, lost)
-                rest = max(self._fit(value, other) for other in others)
-                if fit - rest > best[0] and fit >= _LEAST_FIT:
-                    best = fit - rest, value
-            if best[1] is not None and best[0] >= _FIT_GAIN:
-                self._take(lost)
-                yield self._changed(lost, best[1], CERTAIN if best[0] >= _SURE_GAIN else SURE)
+                if self._count_equal(value, self.outputs) > self._count_equal(value, self.sources):
+                    gain = self._fit(value, lost) - max(self._fit(value, other) for other in others)
+                    if gain > borrowed.get(id(value), (lost, 0.0))[1]:
+                        borrowed[id(value)] = lost, gain
+        return borrowed
 
-    def _find_reversals(self) -> Iterator[FactFinding]:
-        """Report two values that have exchanged their places in a change: from 520 to 480, 520 instead of 480."""
-        matched = [
-            (value, others[0])
-            for value, others in zip(self.outputs, self.equals, strict=True)
-            if others and not value.weak and others[0].kind == value.kind
-        ]
+    @cached_property
+    def _reversed(self) -> dict[int, Value]:
+        """For the old and the new value of a change, the other one if they have changed places: from 520 to 480."""
         texts = self.pair.output.text, self.pair.source.text
-        for (a, own), (b, other) in pairwise(matched):
+        found: dict[int, Value] = {}
+        for (a, own), (b, other) in pairwise(self._single_matches):
             if measure(a) != measure(b) or is_equal_kind(a, other) or b.span[0] - a.span[1] > _IN_A_CHANGE:
                 continue
             places = _find_old(texts[1], own.span, other.span), _find_old(texts[0], a.span, b.span)
             if places in ((0, 1), (1, 0)):
-                yield self._changed(other, a, CERTAIN)
+                found |= {id(a): other, id(b): own}
+        return found
+
+    @cached_property
+    def _single_matches(self) -> list[tuple[Value, Value]]:
+        """The values of the output that are equal to one of their kind in the source, and this one."""
+        return [
+            (value, others[0])
+            for value, others in zip(self.outputs, self.equals, strict=True)
+            if len(others) == 1 and not value.weak and others[0].kind == value.kind
+        ]
 
     def _count_equal(self, value: Value, values: Sequence[Value]) -> int:
         return sum(other.kind == value.kind and is_equal_kind(value, other) for other in values)
@@ -620,7 +661,6 @@ class _Comparison:
         return 2 * self._is_in_place(value, other) + near + 0.5 * min(self._count_shared(value, other), 4)
 
 
-_LEAST_FIT, _FIT_GAIN, _SURE_GAIN = 0.5, 1.0, 1.5  # of a borrowed value to the place of the one that is missing
 _IN_A_CHANGE = 40  # characters between the old and the new value
 _OLD = re.compile(
     r"\b(?:instead\sof|rather\sthan|(?:an)?statt|(?:not|nicht)(?:\smehr)?|no\slonger)"
@@ -628,6 +668,10 @@ _OLD = re.compile(
 )
 _FROM = re.compile(r"\b(?:from|vo[nm])\s$")
 _TO = re.compile(r"\b(?:to|auf)\s$")
+
+
+def _may_be_confused(value: Value, other: Value) -> bool:
+    return value.kind == other.kind and not (value.weak or other.weak) and measure(value) == measure(other)
 
 
 def _find_old(text: str, *spans: Span) -> int | None:

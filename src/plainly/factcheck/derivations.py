@@ -6,6 +6,7 @@ been calculated in a way that cannot be told from an error.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import combinations, pairwise
 from math import isfinite
@@ -19,7 +20,20 @@ _TOGETHER, _IN_A_SENTENCE = 300, 220  # characters between values that are multi
 
 
 _MEASURED = ("amount", "percent", "quantity", "period", "number")
+# Factors that a calculation may use although no text names them: days, weeks and months of a year, pairs, dozens.
+_USUAL_FACTORS = (2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 12.0, 24.0, 52.0, 60.0, 100.0)
+_FACTORS_UP_TO = 60
+_NEARLY = 0.12  # a month and four weeks, a year and eleven months
+COMPOSED = "composed"  # of parts that nothing but the right value fits
 Operands = tuple[Value, ...]  # values of the source that another one is calculated from
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a value follows from the source, and the values that it follows from."""
+
+    name: str
+    operands: Operands = ()
 
 
 class Derivations:
@@ -57,38 +71,79 @@ class Derivations:
             )
         return False
 
-    def origin(self, value: Value, sources: Sequence[Value], *, from_lost: bool) -> Operands | None:
-        """Return the values of the source that a value follows from; None if it does not follow.
+    def list_calculations(self, value: Value) -> Iterator[str]:
+        """Yield the ways in which a value could be calculated from any of the source; many are coincidences."""
+        if value.kind not in _MEASURED:
+            return
+        target, same = (
+            value.number,
+            [other for other in self.sources if measure(other) == measure(value) and other.numbers],
+        )
+        numbers = list(dict.fromkeys(other.number for other in same))
+        plain = {
+            other.raw
+            for other in (*self.sources, *self.outputs)
+            if other is not value and other.kind in ("number", "period") and 1 < other.raw <= _FACTORS_UP_TO
+        }
+        if any(is_close(target, a + b) for a, b in combinations(numbers, 2)):
+            yield "sum"
+        if any(is_close(target, abs(a - b)) for a, b in combinations(numbers, 2)):
+            yield "difference"
+        for name, factors in (("multiple", plain), ("usual multiple", _USUAL_FACTORS)):
+            factors = {*factors, *(1 / factor for factor in factors)}
+            if any(_comes_to(target, number * factor) for number in numbers for factor in factors):
+                yield name
+        if any(abs(value.raw - other.raw) == 1 and other.scale == value.scale for other in same):
+            yield "one more or less"
+        if any(abs(value.number - number) <= _NEARLY * number and value.number != number for number in numbers):
+            yield "nearly"
+        if value.scale in (1.0, YEAR):
+            years = {other.date[0] for other in self.sources if other.kind == "date" and other.date[0]}
+            if any(abs(abs(a - b) - value.raw) <= 1 for a, b in combinations(years, 2)):
+                yield "years between"
+        measured = [other for other in self.sources if measure(other) == measure(value)]
+        if any(a.number < target < b.number and _is_range(self.lower, a, b) for a, b in pairwise(measured)):
+            yield "in a range"
+        if value.kind == "percent" and any(is_close(target, 100 - number) for number in numbers):
+            yield "rest of a hundred"
 
-        With ``from_lost`` the output must lack one of them. Without, it must lack nothing that the value may stand for:
-        otherwise the value is rather a wrong version of what is lost than calculated from what is there.
+    def origin(self, value: Value, sources: Sequence[Value], *, from_lost: bool) -> Origin | None:
+        """Return how a value follows from the source; None if it does not.
+
+        With ``from_lost`` the output must lack one of the operands. Without, it must lack nothing that the value may
+        stand for: otherwise the value is rather a wrong version of what is lost than calculated from what is there.
         """
+        if not from_lost and (value.kind == "phone" or value.form == "day") and self._is_composed(value):
+            return Origin(COMPOSED)
         if not from_lost and self._is_derived(value):
-            return ()
+            return Origin(f"derived {value.kind}")
         if value.kind == "date":
             for days in self._day_origins(value):
                 if not from_lost or any(_is_in(operand, self.free) for operand in days):
-                    return days
+                    return Origin("counted day", days)
         if value.kind not in _MEASURED:
             return None
         wrong = [other for other in self.free if other.kind == value.kind and _is_wrong_version(value, other)]
-        for operands in self._origins(value, sources):
-            if any(not _is_in(other, operands) for other in wrong):
+        for origin in self._origins(value, sources):
+            if any(not _is_in(other, origin.operands) for other in wrong):
                 continue
-            if any(_is_in(operand, self.free) for operand in operands):
-                return operands
-            if not from_lost and not self._lacks_any(value, operands):
-                return operands
+            if any(_is_in(operand, self.free) for operand in origin.operands):
+                return origin
+            if not from_lost and not self._lacks_any(value, origin.operands):
+                return origin
         return None
 
-    def _origins(self, value: Value, sources: Sequence[Value]) -> Iterator[Operands]:
+    def _origins(self, value: Value, sources: Sequence[Value]) -> Iterator[Origin]:
         yield from self._calculations(value, sources)
-        yield from self._borders(value)
-        yield from self._gaps(value)
-        yield from self._rests(value)
-        yield from self._rates(value)
+        for name, origins in (
+            ("border", self._borders(value)),
+            ("gap", self._gaps(value)),
+            ("rest", self._rests(value)),
+            ("rate", self._rates(value)),
+        ):
+            yield from (Origin(name, operands) for operands in origins)
         if self._is_count(value):
-            yield ()
+            yield Origin("count")
 
     def _lacks_any(self, value: Value, operands: Operands) -> bool:
         """Return whether the output lacks a value like this one, or like those that it would follow from."""
@@ -99,8 +154,8 @@ class Derivations:
             if other.kind != "number" or value.kind == "number"
         )
 
-    def _is_derived(self, value: Value) -> bool:
-        """Return whether a phone number, a date, a time or an age follows from the source."""
+    def _is_composed(self, value: Value) -> bool:
+        """Return whether a number has an extension of the source, or a day of the source is counted from this one."""
         if value.kind == "phone":
             numbers = [other.key for other in self.sources if other.kind == "phone"]
             ends = {other.key for other in self.sources if other.kind == "reference"} | {
@@ -112,6 +167,10 @@ class Derivations:
                 if len(end) >= 2
                 for number in numbers
             )
+        return self._is_counted_from(value)
+
+    def _is_derived(self, value: Value) -> bool:
+        """Return whether a date, a time or an age follows from the source."""
         if value.kind == "date":
             return self._is_derived_date(value)
         if value.kind == "time":
@@ -263,7 +322,7 @@ class Derivations:
         )
         return 2 <= value.raw <= min(9, listed)
 
-    def _calculations(self, value: Value, sources: Sequence[Value]) -> Iterator[Operands]:
+    def _calculations(self, value: Value, sources: Sequence[Value]) -> Iterator[Origin]:
         """Yield the values of the source that a value may be calculated from, for each way to do so."""
         measured = [
             other for other in (*sources, *self.results[-_RESULTS:]) if other.kind in _MEASURED and other.numbers
@@ -273,12 +332,12 @@ class Derivations:
             for other in measured
             if measure(other) == measure(value) or (value.kind == "number" and other.kind == "amount")
         ]
-        yield from self._sums(value, same)
+        yield from (Origin("sum", operands) for operands in self._sums(value, same))
         if value.kind == "percent":
-            yield from self._shares(value, sources, measured)
+            yield from (Origin("share", operands) for operands in self._shares(value, sources, measured))
         if (value.kind == "number" and value.raw <= 12) or value.form == "interval":
             return
-        yield from self._products(value, measured, same)
+        yield from (Origin("product", operands) for operands in self._products(value, measured, same))
 
     def _sums(self, value: Value, same: Sequence[Value]) -> Iterator[Operands]:
         """Yield two values of which it is the sum, the difference or the percentage."""
@@ -426,7 +485,7 @@ class Derivations:
             return self._is_derived_weekday(value, dates)
         if _MOVABLE.search(self.lower) and not self._has_lost_day():
             return True
-        if value.form == "day" and (self._is_counted_from(value) or self._is_nth_weekday(value, dates)):
+        if value.form == "day" and (self._is_nth_weekday(value, dates) or self._is_listed_day(value, dates)):
             return True
         year, month, day = value.date
         if (
@@ -561,6 +620,18 @@ class Derivations:
                 return True
             if other.form == "year" and year == other.date[0] + 1 and re.search(r"\b(?:after|nach)\s$", before):
                 return True
+        own = self.output.text[max(0, value.span[0] - 8) : value.span[1] + 16].lower()
+        is_before = re.search(rf"\b(?:before|bevor)\s{year}\s(?:begins|starts|beginnt|anfängt)", own)
+        return is_before is not None and any(other.date[0] == year - 1 for other in dates)  # by the end of 2027
+
+    def _is_listed_day(self, value: Value, dates: Sequence[Value]) -> bool:
+        """Return whether a day is in a range of days, both of which are in the output: 6, 7 and 8 November."""
+        for first, last in pairwise(dates):
+            is_range = first.form == last.form == "day" and _is_range(self.lower, first, last)
+            if is_range and first.date[:2] == last.date[:2] == (value.date[0] or first.date[0], value.date[1]):
+                has_ends = not (_is_in(first, self.free) or _is_in(last, self.free))
+                if has_ends and first.date[2] < value.date[2] < last.date[2]:
+                    return True
         return False
 
     def _step_from(self, value: Value) -> float | None:
@@ -986,6 +1057,14 @@ def differ_in_a_digit(value: Value, other: Value) -> bool:
 def _is_wrong_version(value: Value, other: Value) -> bool:
     """Return whether a value is rather another one with an error than a result of others."""
     return differ_in_a_digit(value, other) or (bool(value.counts) and value.counts[:5] == other.counts[:5])
+
+
+_RANGE = re.compile(r"\W{0,3}(?:\w+\s){0,2}(?:to|and|und|bis|–|-|or|oder)\s?(?:\w+\s){0,2}")
+
+
+def _is_range(text: str, first: Value, last: Value) -> bool:
+    """Return whether two values are the ends of a range: from 6 to 8 November."""
+    return _RANGE.fullmatch(text, first.span[1], last.span[0]) is not None
 
 
 def _is_in(value: Value, values: Iterable[Value]) -> bool:

@@ -5,7 +5,7 @@ Clauses are split at closed-class words and punctuation, which is enough to find
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import accumulate
@@ -30,14 +30,26 @@ VALUES = (
     "amount", "percent", "quantity", "number", "period", "date", "time",
     "reference", "phone", "email", "url", "address",
 )  # fmt: skip
-# Findings by language and kind on pairs that no rule was tuned on: how many are right. Measured by bench/facts.py.
+# Findings by language and type on pairs that no rule was tuned on: how many are right. Measured by bench/facts.py.
 PRECISION: dict[str, dict[str, dict[str, float]]] = read_shipped(__file__, "precision.toml")
-PRECISE = 0.95  # the share of right findings from which a kind blocks an output; others ask for review
-BLOCKING = {
-    language: frozenset(kind for kind, row in rows.items() if row["right"] >= PRECISE * row["n"] > 0)
-    for language, rows in PRECISION.items()
-}
-CERTAIN = 0.9  # the confidence of a finding that needs no review: 97 % were right in texts of authors held out
+PRECISE = 0.95  # the share of right findings, in both languages, from which a type blocks; others ask for review
+# The type of a finding is its kind, but for values that the source has for another thing, and for those that could be
+# calculated from others: both are judged by other evidence.
+MISPLACED, CALCULATED = "misplaced", "calculated"
+
+
+def select_precise(precision: Mapping[str, Mapping[str, Mapping[str, float]]]) -> frozenset[str]:
+    """Return the types of findings of which enough are right."""
+    counts: dict[str, list[float]] = {}
+    for rows in precision.values():
+        for name, row in rows.items():
+            right, n = counts.get(name, (0.0, 0.0))
+            counts[name] = [right + row["right"], n + row["n"]]
+    return frozenset(name for name, (right, n) in counts.items() if right >= PRECISE * n > 0)
+
+
+BLOCKING = select_precise(PRECISION)
+CERTAIN = 0.93  # the confidence of a finding that needs no review, if its type is precise
 SURE = 0.5  # the confidence from which a finding is probable; an output with one that harms is not faithful
 # The confidence from which a finding asks for review: about a quarter of the sound letters have one (docs/facts.md).
 REVIEW = {"en": 0.33, "de": 0.28}
@@ -277,12 +289,6 @@ class ReadText:
         return " … ".join(self.text[start:end] for start, end in spans)
 
 
-@cache
-def blocking_kinds(language: str) -> frozenset[str]:
-    """Return the kinds that block in a language; in others than English and German, those that block in both."""
-    return BLOCKING.get(language) or frozenset.intersection(*BLOCKING.values())
-
-
 @dataclass(frozen=True)
 class FactFinding:
     """One fact that differs between the texts; spans are character positions, (start, end)."""
@@ -298,6 +304,7 @@ class FactFinding:
     situation: str = ""  # what the rule saw, by which the confidence was measured
     language: str = ""  # of both texts
     is_doubtful: bool = False  # a word is only new or gone, in a bold rewording: it does not ask for review
+    manner: str = ""  # of a value that is wrong: MISPLACED or CALCULATED
     is_confusable: bool = False  # a lost value, where the output gives another one of its kind: it asks for review
 
     @property
@@ -315,17 +322,22 @@ class FactFinding:
         return text.format(kind=kind, source=self.source_words, output=self.output_words)
 
     @property
+    def type(self) -> str:
+        """What the precision of a finding is measured by."""
+        return self.manner or self.kind
+
+    @property
     def harms(self) -> bool:
         """Whether a fact was probably changed, flipped or added."""
         return self.effect in HARMS and self.sure >= SURE
 
     @property
     def outcome(self) -> Outcome:
-        """What follows for the output: a harmful finding blocks it if its kind is reliable, or asks for review.
+        """What follows: a certain finding blocks the output if its type is precise; a probable one asks for review.
 
         Losses pass, since simplifying leaves out, unless a value may have been confused with another one.
         """
-        if self.harms and self.kind in blocking_kinds(self.language) and self.sure >= CERTAIN:
+        if self.harms and self.type in BLOCKING and self.sure >= CERTAIN:
             return "block"
         asks = self.effect in HARMS and self.sure >= REVIEW.get(self.language, SURE) and not self.is_doubtful
         return "review" if asks or self.is_confusable else "pass"

@@ -259,6 +259,8 @@ def _patterns(
     yield r"\b\d{4}-\d{2}-\d{2}\b", _Reader.read_date_digits
     yield r"(?<![\w/.])\d{1,2}([/.])\s?\d{1,2}\1\s?(?:\d{4}|\d{2})(?![\w/])", _Reader.read_date_digits
     yield r"(?<![\w/.,])(?:0\d|[12]\d|3[01])\.(?:0\d|1[012])\.(?!\d)", _Reader.read_date_digits
+    if language == "en":
+        yield r"(?<![\w/.,])(?P<short>(?:1[3-9]|2\d|3[01])/(?:0\d|1[012]))(?![\w/%])", _Reader.read_date_digits
     if language == "de":
         yield (
             r"(?<![\w/.,])(?P<short>\d{1,2}\.\s?\d{1,2}\.)(?!\s?\d)",
@@ -688,12 +690,7 @@ class _Reader:
         day = int(groups.get("day") or 0)
         if groups.get("order"):
             day = self.grammar.ordinals[groups["order"].lower()]
-        if (
-            not day
-            and name.islower()
-            and self.language == "en"
-            and name.lower() in ("may", "march", "mar", "sun", "sat")
-        ):
+        if name in ("may", "march", "mar") and self.language == "en" and not year:  # platform 3 may close
             return
         if edge := (groups.get("edge") or "").lower():
             if re.match("very|end|close|last|letzt|am letzt", edge):
@@ -948,7 +945,8 @@ class _Reader:
 
     def _two_digit_year(self, start: int, word: str) -> Value | None:
         since = _YEAR_BEFORE.search(self.text, max(0, start - 9), start)
-        if len(word) != 2 or not since:
+        is_measured = self.grammar.period.match(self.text, start + len(word))  # 1994 – 17 hours
+        if len(word) != 2 or not since or is_measured:
             return None
         year = int(since[1] + word)  # 1954–73
         return Value((start, start + 2), "date", word, (float(year),), float(year), form="year", date=(year, 0, 0))
@@ -1097,8 +1095,10 @@ class _Reader:
                 return replace(
                     result, numbers=both, span=(start, cent_match.end()), text=text[start : cent_match.end()]
                 )
-            if cents := _CENTS.match(text, until):
-                numbers = tuple(number + int(cents[1] or cents[2]) / 100 for number in result.numbers)
+            cents = _CENTS.match(text, until)
+            word = (cents[1] or cents[2]).lower() if cents else ""
+            if cents and (part := int(word) if word.isdigit() else self.grammar.words.get(word, 0)):
+                numbers = tuple(number + part / 100 for number in result.numbers)
                 return replace(result, numbers=numbers, span=(start, cents.end()), text=text[start : cents.end()])
             return result
         if (
@@ -1131,9 +1131,13 @@ class _Reader:
                 if factor == 1 and unit == "length" and (parts := _CENTIMETRES.match(text, until)):  # 1 metre 20
                     numbers = tuple(number + int(parts[1]) / 100 for number in result.numbers)
                     return replace(result, numbers=numbers, span=(start, parts.end()), text=text[start : parts.end()])
-                if unit == "temperature" and re.search(r"(?:^|[\s(])[-−–]$", text[:start]):
+                below = _BELOW_ZERO.match(text, until)  # nine degrees below zero
+                if unit == "temperature" and (below or re.search(r"(?:^|[\s(])[-−–]$", text[:start])):
+                    until = below.end() if below else until
                     numbers = tuple(-number for number in result.numbers)
-                    return replace(result, numbers=numbers, raw=-result.raw)
+                    return replace(
+                        result, numbers=numbers, raw=-result.raw, span=(start, until), text=text[start:until]
+                    )
                 if value.in_words and (more := re.match(r"\s+and\s+a\s+half\b", text[until:])):
                     numbers, until = tuple(number + factor / 2 for number in result.numbers), until + more.end()
                     return replace(result, numbers=numbers, span=(start, until), text=text[start:until])
@@ -1370,6 +1374,11 @@ class _Reader:
                     values[place] = replace(plain, kind="date", form="day", numbers=(number,), date=changed)
         for at in range(len(values) - 2, -1, -1):
             first, second = values[at], values[at + 1]
+            if first.form in ("day", "month") and first.form == second.form and second.date[0] and not first.date[0]:
+                year, (_, month, day) = second.date[0], first.date
+                is_range = _RANGE.fullmatch(self.text, first.span[1], second.span[0])
+                if is_range and first.date[1:] <= second.date[1:]:  # between May and July 2025
+                    values[at] = replace(first, numbers=(first.numbers[0] + year * 10_000,), date=(year, month, day))
             if (
                 first.kind == "number"
                 and not first.form
@@ -1554,7 +1563,7 @@ _PERCENT = re.compile(
 )
 _SPOKEN_CENTS = re.compile(r"\s([a-zäöüß]+(?:-[a-z]+)?|\d\d)(?=[.,;!?)]|$|\s[a-zäöü])")
 _CENTS = re.compile(
-    r"\s(?:(?:und|and)\s)?(\d\d?)\s?(?:cents?|ct|pence|p)\b|(?<=euro)\s(\d\d)(?!\d|[.,:]\d|\s?%|(?-i:\s[A-ZÄÖÜ]))",
+    r"\s(?:(?:und|and)\s)?(\d\d?|[a-zäöüß]+)\s?(?:cents?|ct|pence|p)\b|(?<=euro)\s(\d\d)(?!\d|[.,:]\d|\s?%|(?-i:\s[A-ZÄÖÜ]))",
     re.IGNORECASE,
 )
 _STREETS = {
@@ -1579,6 +1588,8 @@ _SCALED = re.compile(
 )
 _AND_A = re.compile(r"[-\s]+and[-\s]+a[-\s]+(half|quarter)\b|\s?ein(?:halb)\b|\s?([½¼¾])", re.IGNORECASE)
 _DAYS_LISTED = re.compile(r"\.?\s?(?:,|/|–|-|und|bis|oder|auf\sden|bis\szum|to|and|or|until)\s?(?:den\s|the\s)?")
+_RANGE = re.compile(r"\s?(?:to|until|and|or|bis|und|oder|–|-|through)\s?(?:(?:the|zum|den|dem)\s)?")
+_BELOW_ZERO = re.compile(r"\s(?:below\s(?:zero|freezing)|unter\snull)\b", re.IGNORECASE)
 _YEAR_BEFORE = re.compile(r"\b(1[0-9]|20)\d\d(?:\s?[-–/]\s?)$")
 _UNIT = re.compile(
     r"[-\s]?((?:square|cubic|sq|(?:degrees?|grad)(?=[-\s.]+(?:celsius|fahrenheit)))[-\s.]+)?([A-Za-zäöüßµμ°²³/%]+(?:[23]|\s[²³])?)",
