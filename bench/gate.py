@@ -1,16 +1,16 @@
 """How often the gate blocks what it should, and what it should not: the tables of docs/gate.md.
 
-    python bench/gate.py letters|letters-2|letters-3 [--part "tuning"] [--preset plain] [--write]
+    python bench/gate.py letters|others|latest [--part "tuning"] [--preset plain] [--write]
     python bench/gate.py attacks [--references 3] [--preset plain] [--write]
     python bench/gate.py baseline [--runs 2000] [--write]
     python bench/gate.py speed [--write]
 
-``letters``, ``letters-2`` and ``letters-3``: the held-out pairs of these files, by language and group; only counts are
-printed. ``attacks``: every attack of the
-audit on references that people wrote for ASSET's test set, the share of the attacked outputs that is blocked or to be
-reviewed, and whether a run with 5 % of them is stopped; beside them the untouched references. ``baseline``: the error
-rate of the rule on a baseline, by simulation. ``speed``: how long ``check`` takes, warm and without the score cache,
-the first call of a process, and its memory. ``--write`` puts the table into docs/gate.md.
+``letters``: the held-out pairs of letters.jsonl, by language and group; ``others``: those of letters-2.jsonl and
+letters-3.jsonl; ``latest``: letters-4.jsonl. Only counts are printed. ``attacks``: every attack of the audit on
+references that people wrote for ASSET's test set, the share of the attacked outputs that is blocked or to be reviewed,
+and whether a run with 5 % of them is stopped; beside them the untouched references. ``baseline``: the error rate of the
+rule on a baseline, by simulation. ``speed``: how long ``check`` takes, warm and without the score cache, the first call
+of a process, and its memory. ``--write`` puts the table into docs/gate.md.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ HARMLESS = ("oracle", "commoner-synonyms", "double-spaces", "lowercase")
 Row = tuple[str, ...]
 
 
-def letters(preset: str, part: str) -> list[Row]:
+def letters(preset: str, *parts: str) -> list[Row]:
     """A row for each language and group: how many wrong and sound texts are blocked, to be reviewed, and pass."""
     counts: Counter[tuple[str, str, bool, str]] = Counter()
-    for pair in read_part(part):
+    for pair in read_part(*parts):
         outcome = plainly.check(pair["output"], source=pair["source"], preset=preset).outcome
         for group in (pair["group"], "values" if pair["group"] in VALUES else "statements", "all"):
             counts[pair["language"], group, pair["wrong"], outcome] += 1
@@ -193,7 +193,7 @@ def markdown(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-LETTERS = {"letters": "held out", "letters-2": "held out 2", "letters-3": "held out 3"}
+LETTERS = {"letters": ("held out",), "others": ("held out 2", "held out 3"), "latest": ("held out 4",)}
 HEADERS: dict[str, Row] = {
     **dict.fromkeys(
         LETTERS, ("language", "group", "wrong", "blocked", "review", "pass", "sound", "blocked", "review", "pass")
@@ -216,7 +216,7 @@ def main() -> None:
     if args.table == "speed":
         os.environ["PLAINLY_SCORE_CACHE"] = "off"
     compute: dict[str, Callable[[], list[Row]]] = {
-        **dict.fromkeys(LETTERS, lambda: letters(args.preset, args.part or LETTERS[args.table])),
+        **dict.fromkeys(LETTERS, lambda: letters(args.preset, *([args.part] if args.part else LETTERS[args.table]))),
         "attacks": lambda: attacked(load_preset(args.preset), args.references),
         "baseline": lambda: [*simulated(runs=args.runs)],
         "speed": lambda: speed(args.preset),

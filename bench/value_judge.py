@@ -83,11 +83,20 @@ def describe(texts: Iterator[Text]) -> list[Row]:
             for judged in comparing.describe_values(match):
                 start, end = judged.value.span
                 first, last = text.place or (0, 0)
-                beside = BESIDE * judged.evidence.get("turned", 0.0)  # "at most" is wrong: it belongs to the value
-                wrong = text.place is not None and start < last + beside and first < end + beside
+                wrong = is_wrong(judged, text.place)
                 if text.place is None or wrong or start > last + NEAR or end < first - NEAR:
                     rows.append(Row(judged.judge, judged.evidence, wrong))
     return rows
+
+
+def is_wrong(judged: comparing.JudgedValue, place: tuple[int, int] | None) -> bool:
+    """Return whether a value overlaps with an edit, or with one beside it that limits it the other way: "at most"."""
+    if place is None:
+        return False
+    start, end = judged.value.span
+    is_turned = judged.evidence.get("turned", 0.0) or judged.evidence.get("contrary sides", 0.0)
+    beside = BESIDE if is_turned else 0
+    return start < place[1] + beside and place[0] < end + beside
 
 
 def fit(rows: Sequence[Row]) -> tuple[dict[str, Any], evidence.Trees]:

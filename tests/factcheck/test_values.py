@@ -157,7 +157,7 @@ def test_a_changed_value_is_found(pair: dict[str, Any]) -> None:
         ("Our office: 1150 Larch Boulevard.", "Come to 1150 Larch Avenue.", True),
         ("Bills come every six weeks.", "You get a bill every six months.", True),
         ("You may camp here until 15 July.", "You can put up your tent from 15 July.", True),
-        ("Leave at least 50 cm free.", "Leave at most 50 cm free.", False),
+        ("Leave at least 50 cm free.", "Leave at most 50 cm free.", True),
         ("The lease ends on 3 May 2026.", "You can stay until 33 May 2026.", True),
     ],
 )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
+from plainly.factcheck.cues import AXES, read_sides
 from plainly.factcheck.derivations import COMPOSED, Derivations, date_of
 from plainly.factcheck.equality import (
     KEYS,
@@ -255,6 +256,7 @@ class _Comparison:
             "lost between": self._count_between(value, lost),
             "bound here": float(bool(value.bound) and not any(other.bound for other in others)),
             "bound there": float(not value.bound and all(other.bound for other in others)),
+            **self._compare_sides(value, others),
             "exchanged": float(exchanged is not None) + float(exchanged is not None and exchanged in lost),
             "borrowed": capped(gain, 4),
             "reversed": float(reverse is not None),
@@ -269,6 +271,15 @@ class _Comparison:
         )
         other = turned or reverse or exchanged or borrowed or likeliest or others[0]
         return JudgedValue(value, "equal", evidence, other, explanation)
+
+    def _compare_sides(self, value: Value, others: Sequence[Value]) -> Evidence:
+        """Return the axes on which the words beside a value and those beside its equals name different sides."""
+        own = read_sides(self.pair.output.text, value.span)
+        theirs = [read_sides(self.pair.source.text, other.span) for other in others]
+        apart = {axis: min(abs(own[axis] - sides[axis]) for sides in theirs) for axis in AXES}
+        return {f"side: {axis}": float(distance) for axis, distance in apart.items()} | {
+            "contrary sides": capped(sum(distance == 2 for distance in apart.values()), 2),
+        }
 
     def _count_order(self, value: Value, own: Value) -> tuple[float, float]:
         """Count the neighbours of the same kind that stand on the other side of the value than in the source."""
