@@ -2,7 +2,7 @@
 
 Each line of ``edits/AUTHOR-NN.jsonl`` has a ``source``, a sound version (``plain``) and its edits: ``wrong`` ones, each
 of which makes the text wrong in one thing, ``same`` ones, which keep the meaning, and ``lost`` ones, which leave
-something out. ``edits/GUIDE.md`` is what the ten authors were told. They knew no rule and no other pair.
+something out. ``edits/GUIDE.md`` is what the eighteen authors were told. They knew no rule and no other pair.
 """
 
 import json

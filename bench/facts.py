@@ -2,6 +2,7 @@
 
 Run: python bench/facts.py letters [--held-out] [--write]
      python bench/facts.py planted|references|people|speed [--spec 'facts(…)']   (public files, see docs/data.md)
+     python bench/facts.py models --ratings FILE
 
 Letters: precision by type of the findings that are certain in the letters, whose sound pairs are also taken with one
 digit changed, and the pairs that are blocked or sent to review, by group. Rules are developed on the tuning parts of
@@ -11,7 +12,8 @@ writes the precision to factcheck/precision.toml, from which follows what blocks
 
 Planted: the audit's negate, swap-numbers, swap-names, hallucinate and drop-split on ASSET's references, where an attack
 records what it changed; found means: a finding of that kind that overlaps with the change. People: the annotations of
-Devaraj et al. 2022 (Wikipedia part; severity 1 and 2 against 0), which were used for testing only.
+Devaraj et al. 2022 (Wikipedia part; severity 1 and 2 against 0), which were used for testing only. Models: the risk in
+outputs of language models, in which people marked errors (Wu and Arase 2025, as JSONL); never fitted on.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ KINDS = {
     "swap-names": {"name"},
     "hallucinate": VALUES | {"claim", "name", "polarity"},
 }
+_CHANGED = ("Altered Meaning-L", "Altered Meaning-S", "Hallucination")
 _PEOPLE = "AshOlogn/Evaluating-Factuality-in-Text-Simplification"
 
 
@@ -74,7 +77,7 @@ def letters(*, held_out: bool = False, write: bool = False) -> None:
     false: set[tuple[str, str, str]] = set()  # a false finding counts once, not again where a digit was changed
     for pair, check in zip(measured, checked, strict=True):
         for finding in check.findings:
-            if finding.kind in VALUES and finding.harms and finding.sure >= reading.CERTAIN:
+            if finding.kind in VALUES and finding.harms and finding.is_certain:
                 is_right = pair["wrong"] and _is_right(pair, finding)
                 key = pair["id"], finding.source_words, finding.output_words
                 if is_right or key not in false:
@@ -147,7 +150,7 @@ def _outcome_table(pairs: Sequence[benchmark.Pair], checked: Sequence[PairCheck]
     outcomes: Counter[tuple[str, str, bool, str]] = Counter()
     for pair, check in zip(pairs, checked, strict=True):
         cell = pair["language"], pair["group"], pair["wrong"]
-        certain = {finding.type for finding in check.findings if finding.harms and finding.sure >= reading.CERTAIN}
+        certain = {finding.type for finding in check.findings if finding.harms and finding.is_certain}
         is_blocked = not certain.isdisjoint(blocking)
         outcomes[*cell, "blocked"] += is_blocked
         outcomes[*cell, "review"] += not is_blocked and any(finding.outcome != "pass" for finding in check.findings)
@@ -326,6 +329,26 @@ def _area(wrong: np.ndarray, values: np.ndarray) -> float:
     return float((ranks[wrong].sum() - positives * (positives + 1) / 2) / (positives * (len(wrong) - positives)))
 
 
+def models(file: Path) -> None:
+    """AUROC of the risk within each system, and the slope of a logistic regression of the errors on its logit."""
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    wrong = np.array([any(error["annotation"] in _CHANGED for error in row["errors"]) for row in rows])
+    system = np.array([row["system"] for row in rows])
+    checks = Facts().check([row["source"] for row in rows], [row["output"] for row in rows])
+    risk = np.clip([check.risk for check in checks], 1e-4, 1 - 1e-4)
+    areas = {name: _area(wrong[system == name], risk[system == name]) for name in sorted(set(system))}
+    print(f"{len(rows)} outputs, {wrong.sum()} with a changed meaning; AUROC within systems:")
+    print("  " + ", ".join(f"{name} {area:.3f}" for name, area in areas.items()))
+    table = np.column_stack([np.ones_like(risk), np.log(risk / (1 - risk))])
+    weights = np.zeros(2)
+    for _ in range(50):  # Newton's method
+        fitted = 1 / (1 + np.exp(-table @ weights))
+        weights += np.linalg.solve((table.T * fitted * (1 - fitted)) @ table, table.T @ (wrong - fitted))
+    print(
+        f"  mean {np.mean(list(areas.values())):.3f}; calibration slope {weights[1]:.2f}, mean risk {risk.mean():.3f}"
+    )
+
+
 def speed(specs: Sequence[str]) -> None:
     """Pairs a second by the clock and by processor time, on ASSET's references, in one process."""
     evalset = plainly.load("asset/test")
@@ -344,10 +367,11 @@ def speed(specs: Sequence[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("letters", "planted", "references", "people", "speed"))
+    parser.add_argument("what", choices=("letters", "planted", "references", "people", "models", "speed"))
     parser.add_argument("--held-out", action="store_true", help="letters: the parts that no rule was developed on")
     parser.add_argument("--write", action="store_true", help="letters: write the tables of the held-out parts")
     parser.add_argument("--spec", action="append", help="metrics to measure (facts)")
+    parser.add_argument("--ratings", type=Path, help="models: the file with the errors that people marked")
     args = parser.parse_args()
     specs = args.spec or ["facts"]
     if args.write and not args.held_out:
@@ -357,6 +381,7 @@ def main() -> None:
         "planted": planted,
         "references": references,
         "people": lambda: people(specs),
+        "models": lambda: models(args.ratings),
         "speed": lambda: speed(specs),
     }
     actions[args.what]()

@@ -35,6 +35,14 @@ def test_at_most_one_sound_output_is_called_broken() -> None:
     assert len(alarms) <= 1, alarms
 
 
+def test_a_list_is_a_fault_of_a_sentence_but_not_of_a_letter() -> None:
+    output = "Please bring:\n\n- your passport\n- a photo\n\nWe look forward to your visit."
+    letter = "Dear Sir or Madam,\n\nA passport and a photograph are required at your visit.\n\nYours faithfully"
+    assert "markdown" not in {fault.code for fault in faults(letter, output)}
+    assert "markdown" in {fault.code for fault in faults("A passport and a photo are required.", output)}
+    assert "markdown" in {fault.code for fault in faults(letter, output.replace("- a photo", "- **a photo**"))}
+
+
 def test_a_fault_names_its_words() -> None:
     output = "Sure! Here is a simpler version: The dog ran."
     (fault,) = faults("The canine departed.", output)

@@ -49,10 +49,12 @@ def select_precise(precision: Mapping[str, Mapping[str, Mapping[str, float]]]) -
 
 
 BLOCKING = select_precise(PRECISION)
-CERTAIN = 0.93  # the confidence of a finding that needs no review, if its type is precise
+# The confidence of a finding that needs no review, if its type is precise: in texts by authors from whom nothing was
+# learned, 97 % of 1,026 such findings about values that the source lacks were right, and 97 % of 74 about others.
+CERTAIN, CERTAIN_MISPLACED = 0.85, 0.95
 SURE = 0.5  # the confidence from which a finding is probable; an output with one that harms is not faithful
 # The confidence from which a finding asks for review: about a quarter of the sound letters have one (docs/facts.md).
-REVIEW = {"en": 0.33, "de": 0.28}
+REVIEW = {"en": 0.3, "de": 0.26}
 
 # The sentence for a finding, by its effect, or by its effect and kind.
 _MESSAGES = {
@@ -327,6 +329,11 @@ class FactFinding:
         return self.manner or self.kind
 
     @property
+    def is_certain(self) -> bool:
+        """Whether nearly all findings of this confidence are right."""
+        return self.sure >= (CERTAIN_MISPLACED if self.manner == MISPLACED else CERTAIN)
+
+    @property
     def harms(self) -> bool:
         """Whether a fact was probably changed, flipped or added."""
         return self.effect in HARMS and self.sure >= SURE
@@ -337,7 +344,7 @@ class FactFinding:
 
         Losses pass, since simplifying leaves out, unless a value may have been confused with another one.
         """
-        if self.harms and self.type in BLOCKING and self.sure >= CERTAIN:
+        if self.harms and self.type in BLOCKING and self.is_certain:
             return "block"
         asks = self.effect in HARMS and self.sure >= REVIEW.get(self.language, SURE) and not self.is_doubtful
         return "review" if asks or self.is_confusable else "pass"

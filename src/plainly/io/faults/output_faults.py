@@ -44,6 +44,7 @@ _GREETING = (
 _CONSENT = (
     r"(?:(?:sehr )?gerne?|natürlich|selbstverständlich|klar|(?:aber )?sicher|kein problem|okay|hallo|(?:vielen )?dank)"
 )
+_LIST = re.compile(r"(?m)^\s*[-•]\s+\S[^\n]*\n\s*[-•]\s+\S|^\s*•\s+\S")
 _FENCE = re.compile(r"(?:`{3,}|~{3,})(?:[\w+-]*[ \t]*\n|(?:text|plaintext|txt|markdown|md|json|xml|html)\s)?")
 _QUOTED = {'"': '"', "“": "”", "«": "»", "'": "'", "‘": "’"}
 _ENDS = re.compile(r"[.!?…。！？؟।:;]['\"”’)\]»*_`}>]*\s*$|&quot;\s*$|['’]{2}\s*$|-RRB-\s*$", re.IGNORECASE)
@@ -146,8 +147,7 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
         r"(?<![\w_])__[^_\n]+__(?![\w_])",
         r"(?m)^#{1,6}\s+\S",
         r"```|^\s*~~~",
-        r"(?m)^\s*[-*•]\s+\S[^\n]*\n\s*[-*•]\s+\S",
-        r"(?m)^\s*[*•]\s+\S",
+        r"(?m)^\s*\*\s+\S",
         r"\[[^\]\n]+\]\(https?:[^)\s]+\)",
         r"(?<![`\w])`[^`\n]+`(?![`\w])",
         r"(?<![*\w])\*[^*\s][^*\n]*[^*\s]\*(?![*\w])",
@@ -248,6 +248,13 @@ def _find_broken(source: str, output: str) -> tuple[int, int] | None:
         return None
     span = _match_patterns(source, output, "broken") or _match_patterns(source, output, "full-stop")
     return span if span is None or detect(output) in ("en", None) else None  # the patterns are English
+
+
+def _find_markdown(source: str, output: str) -> tuple[int, int] | None:
+    """Find marks of Markdown; a list with hyphens or bullets is none in a text of several lines, such as a letter."""
+    span = _match_patterns(source, output, "markdown")
+    match = _LIST.search(output) if span is None and "\n" not in source.strip() else None
+    return match.span() if match and not _LIST.search(source) else span
 
 
 def _find_wrapper(source: str, output: str) -> tuple[int, int] | None:
@@ -378,7 +385,7 @@ CHECKS: dict[str, Check] = {
     "preamble": partial(_match_patterns, code="preamble"),
     "sign-off": partial(_match_patterns, code="sign-off"),
     "refusal": partial(_match_patterns, code="refusal"),
-    "markdown": partial(_match_patterns, code="markdown"),
+    "markdown": _find_markdown,
     "wrapper": _find_wrapper,
     "prompt-leak": partial(_match_patterns, code="prompt-leak"),
     "several-answers": partial(_match_patterns, code="several-answers"),
