@@ -435,8 +435,9 @@ class _Comparison:
         explanations: dict[int, FactFinding] = {}
         for from_lost in (True, False):  # what explains a lost value first
             for value in values:
-                if id(value) not in explanations and (found := self._explain(value, from_lost=from_lost)) is not None:
-                    explanations[id(value)] = found
+                finding = self._explain(value, from_lost=from_lost) if id(value) not in explanations else None
+                if finding is not None:
+                    explanations[id(value)] = finding
         rest = [value for value in values if id(value) not in explanations]
         replaced = self._align(rest)
         for value in values:
@@ -644,14 +645,14 @@ class _Comparison:
     def _reversed(self) -> dict[int, Value]:
         """For the old and the new value of a change, the other one if they have changed places: from 520 to 480."""
         texts = self.pair.output.text, self.pair.source.text
-        found: dict[int, Value] = {}
+        partners: dict[int, Value] = {}
         for (a, own), (b, other) in pairwise(self._single_matches):
             if measure(a) != measure(b) or is_equal_kind(a, other) or b.span[0] - a.span[1] > _IN_A_CHANGE:
                 continue
             places = _find_old(texts[1], own.span, other.span), _find_old(texts[0], a.span, b.span)
             if places in ((0, 1), (1, 0)):
-                found |= {id(a): other, id(b): own}
-        return found
+                partners |= {id(a): other, id(b): own}
+        return partners
 
     @cached_property
     def _single_matches(self) -> list[tuple[Value, Value]]:

@@ -15,7 +15,6 @@ from plainly.core.metric import Floats, Metric, Needs, ratio
 from plainly.factcheck.comparing import check_values
 from plainly.factcheck.proper_names import check_names
 from plainly.factcheck.reading import (
-    CERTAIN,
     HARMS,
     OUTCOMES,
     SURE,
@@ -85,7 +84,7 @@ class PairCheck:
             "surest": self.surest,
         }
         risk = 1 / (1 + math.exp(-_CONSTANT - sum(_WEIGHTS[name] * value for name, value in values.items())))
-        return replace(self, risk=max(risk, SURE) if self.surest >= CERTAIN else risk)
+        return replace(self, risk=max(risk, SURE) if self.outcome == "block" else risk)
 
     @property
     def faithful(self) -> bool:
