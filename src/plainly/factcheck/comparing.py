@@ -159,6 +159,8 @@ class _Comparison:
                 yield finding
                 if finding.effect == "harmless" and judged.judge == "new":
                     derived.add(judged.value.kind)
+                elif finding.harms and judged.other is not None:
+                    self._take(judged.other)  # it has been replaced: it is not also lost
         yield from self._find_wrong_weekdays()
         yield from self._compare_channels()
         for value in self.free:
