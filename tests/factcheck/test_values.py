@@ -347,6 +347,12 @@ def test_intervals_of_measured_precision_contain_it(language: str) -> None:
     assert set(rows) >= BLOCKING & set(VALUES)
 
 
+def test_the_same_value_is_quoted_with_its_limit() -> None:
+    (finding,) = _check("Bags of up to 20 kg are free.", "Bags of at least 20 kg are free.", "en")
+    assert (finding.source_words, finding.output_words) == ("of up to 20 kg are free", "of at least 20 kg are free")
+    assert (finding.type, finding.outcome) == ("misplaced", "block")
+
+
 def test_a_doubtful_finding_asks_for_review() -> None:
     (finding,) = _check("You pay £12 each month.", "You pay £12 each month. Members pay £7.", "en")
     assert (finding.effect, finding.outcome) == ("added", "review")

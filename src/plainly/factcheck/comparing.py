@@ -427,7 +427,12 @@ class _Comparison:
         self.free[:] = [value for value in self.free if id(value) not in ids]
 
     def _changed(self, other: Value, value: Value, sure: float) -> FactFinding:
-        return self.pair.span_finding("changed", value.kind, sure, (other.span,), (value.span,))
+        """Return that a value changed; the same value is quoted with the words beside it: "at least 50 cm"."""
+        spans = other.span, value.span
+        if is_equal(value, other):
+            texts = self.pair.source.text, self.pair.output.text
+            spans = _widen(texts[0], other.span), _widen(texts[1], value.span)
+        return self.pair.span_finding("changed", value.kind, sure, spans[:1], spans[1:])
 
     # Values that the source does not have: which one each of them replaces
 
@@ -682,6 +687,14 @@ _OLD = re.compile(
 )
 _FROM = re.compile(r"\b(?:from|vo[nm])\s$")
 _TO = re.compile(r"\b(?:to|auf)\s$")
+
+
+def _widen(text: str, span: Span) -> Span:
+    """Return a span with up to three words before it and two after it, in the same clause."""
+    start, end = span
+    before = re.search(r"(?:\b[\w’'-]+\s){0,3}$", text[max(0, start - 50) : start])
+    after = re.match(r"(?:\s[\w’'-]+\b){0,2}", text[end : end + 50])
+    return start - len(before[0] if before else ""), end + len(after[0] if after else "")
 
 
 def _may_be_confused(value: Value, other: Value) -> bool:

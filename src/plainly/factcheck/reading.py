@@ -53,8 +53,9 @@ BLOCKING = select_precise(PRECISION)
 # learned, 97 % of 1,026 such findings about values that the source lacks were right, and 97 % of 74 about others.
 CERTAIN, CERTAIN_MISPLACED = 0.85, 0.95
 SURE = 0.5  # the confidence from which a finding is probable; an output with one that harms is not faithful
-# The confidence from which a finding asks for review: about a quarter of the sound letters have one (docs/facts.md).
-REVIEW = {"en": 0.3, "de": 0.26}
+# The confidence from which a finding about a statement asks for review; one about a value does if it is probable. With
+# these limits about a quarter of the sound letters are sent to a person (docs/facts.md).
+REVIEW = {"en": 0.26, "de": 0.2}
 
 # The sentence for a finding, by its effect, or by its effect and kind.
 _MESSAGES = {
@@ -346,7 +347,8 @@ class FactFinding:
         """
         if self.harms and self.type in BLOCKING and self.is_certain:
             return "block"
-        asks = self.effect in HARMS and self.sure >= REVIEW.get(self.language, SURE) and not self.is_doubtful
+        least = SURE if self.kind in VALUES else REVIEW.get(self.language, SURE)
+        asks = self.effect in HARMS and self.sure >= least and not self.is_doubtful
         return "review" if asks or self.is_confusable else "pass"
 
     def json(self) -> dict[str, Any]:
