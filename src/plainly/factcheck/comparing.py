@@ -104,7 +104,7 @@ class _Comparison:
 
     def __init__(self, pair: MatchedPair, sources: Sequence[Value], outputs: Sequence[Value]) -> None:
         self.pair, self.sources, self.outputs = pair, sources, outputs
-        self.equals = [[other for other in sources if is_equal(value, other)] for value in outputs]
+        self.equals = [self._find_equals(value) for value in outputs]
         self.equals = [self._with_year(value, others) for value, others in zip(outputs, self.equals, strict=True)]
         matched = {
             id(other) for value, others in zip(outputs, self.equals, strict=True) for other in _closest(value, others)
@@ -119,6 +119,18 @@ class _Comparison:
             if not self.equals[at] and (counted := [other for other in self.free if may_be_measured(value, other)]):
                 self.equals[at] = counted[:1]
                 self._take(counted[0])
+
+    def _find_equals(self, value: Value) -> list[Value]:
+        """Return the values of the source that stand for the same; of very many, those in about the same place."""
+        equals = [other for other in self.sources if is_equal(value, other)]
+        if len(equals) <= _NEARBY:
+            return equals
+        nearest = sorted(equals, key=lambda other: self._measure_distance(value, other))[:_NEARBY]
+        return sorted(nearest, key=lambda other: other.span)
+
+    @cached_property
+    def _equal_ids(self) -> list[frozenset[int]]:
+        return [frozenset(map(id, others)) for others in self.equals]
 
     def _has_better(self, value: Value, others: Sequence[Value]) -> bool:
         """Return whether an interval equals only periods that are not intervals, while an interval is missing."""
@@ -146,7 +158,7 @@ class _Comparison:
         for value in self.sources:
             if value.kind not in KEYS and not value.weak and not any(value is lost for lost in self.free):
                 same = sum(is_equal_kind(value, other) for other in self.sources if other.kind == value.kind)
-                matches = sum(any(other is value for other in others) for others in self.equals)
+                matches = sum(id(value) in each for each in self._equal_ids)
                 if matches < same:
                     surplus.append(value)
         return surplus
@@ -221,7 +233,8 @@ class _Comparison:
         ]
         lost = [other for other in rivals if self._is_free(other)]
         turned = self._find_turned(value, others)
-        uses = sum(any(mine is other for mine in each for other in others) for each in self.equals)
+        own = frozenset(map(id, others))
+        uses = sum(not own.isdisjoint(each) for each in self._equal_ids)
         inverted, in_order = self._count_order(value, others[0])
         exchanged, reverse = self._exchanged.get(id(value)), self._reversed.get(id(value))
         borrowed, gain = self._borrowed.get(id(value), (None, 0.0))
