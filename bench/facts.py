@@ -61,7 +61,7 @@ _PEOPLE = "AshOlogn/Evaluating-Factuality-in-Text-Simplification"
 
 
 def letters(*, held_out: bool = False, write: bool = False) -> None:
-    """Precision by kind, and the pairs blocked or sent to review, by group and language."""
+    """Precision by type, and the pairs blocked or sent to review, by group and language."""
     name = "held out" if held_out else "tuning"
     parts = {"letters": benchmark.read_part(name), "others": benchmark.read_part(f"{name} 2", f"{name} 3")}
     for file in ("values-3",) if held_out else ("values", "values-2"):
@@ -95,7 +95,7 @@ def letters(*, held_out: bool = False, write: bool = False) -> None:
     }
     blocking = reading.select_precise(precision)
     if write:
-        lines = ["# Certain findings by kind in pairs that no rule was developed on; written by bench/facts.py."]
+        lines = ["# Certain findings by type in pairs that no rule was developed on; written by bench/facts.py."]
         for code in benchmark.LANGUAGES:
             lines += ["", f"[{code}]"]
             for (language, kind), (n, good, low, high) in rows.items():
@@ -376,6 +376,8 @@ def main() -> None:
     specs = args.spec or ["facts"]
     if args.write and not args.held_out:
         parser.error("--write needs --held-out: what blocks follows from pairs that no rule was developed on")
+    if args.what == "models" and args.ratings is None:
+        parser.error("models needs --ratings FILE")
     actions: dict[str, Callable[[], None]] = {
         "letters": lambda: letters(held_out=args.held_out, write=args.write),
         "planted": planted,

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from plainly.factcheck.cues import AXES, read_sides
 from plainly.factcheck.derivations import COMPOSED, Derivations, date_of
 from plainly.factcheck.equality import (
     KEYS,
@@ -28,16 +27,17 @@ from plainly.factcheck.equality import (
 )
 from plainly.factcheck.evidence import Evidence, capped, judges
 from plainly.factcheck.reading import CALCULATED, CERTAIN, HARMS, MISPLACED, FactFinding, MatchedPair, Span
+from plainly.factcheck.sides import AXES, read_sides
 from plainly.factcheck.signals import LANGUAGES, align_pair, find_zones
 from plainly.factcheck.values import Value, digits, read_values, squeeze, words
 from plainly.text.sentence_alignment import PlacedSentence
 
 _CONFUSABLE = ("address", "amount", "percent", "quantity", "date", "time", "phone", "email")
-_NEARBY = 48  # values of the source that a new one is compared with: the nearest in a long text
+_NEARBY = 48  # values of the source that one of the output is compared with: the nearest in a long text
 _UNPROMPTED = 0.6  # of a number that is added to words that are kept, or to a source without one of its kind
 _NEIGHBOURS = 120  # characters between two values whose order is compared
 LEAST = 0.2  # the confidence from which a finding is reported
-_OVERRULES = 0.7  # the confidence from which a value is rather wrong than calculated
+_OVERRULES = 0.7  # the confidence from which a value is reported although it could be calculated
 _SPLIT = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -156,7 +156,7 @@ class _Comparison:
         """Values that the source has more often than the output."""
         surplus = []
         for value in self.sources:
-            if value.kind not in KEYS and not value.weak and not any(value is lost for lost in self.free):
+            if value.kind not in KEYS and not value.weak and not self._is_free(value):
                 same = sum(is_equal_kind(value, other) for other in self.sources if other.kind == value.kind)
                 matches = sum(id(value) in each for each in self._equal_ids)
                 if matches < same:
@@ -181,24 +181,22 @@ class _Comparison:
                 yield replace(lost, is_confusable=self._is_confusable(value, derived))
 
     def _judge(self, judged: JudgedValue) -> FactFinding | None:
-        """Return that a value may be wrong, or why it is harmless; None if it only is the same."""
+        """Return the finding about a value: it may be wrong, or something makes it harmless; None if there is none."""
         value, other = judged.value, judged.other
         if judged.explanation is not None and judged.explanation.situation == COMPOSED:
             return judged.explanation
         sure = judges()[judged.judge].probability(judged.evidence)
         if other is not None and _is_no_date(value, other):
             sure = max(sure, CERTAIN)
-        elif (
-            (other or judged.explanation) is None and not (value.weak or value.in_words) and self._is_unprompted(value)
-        ):
-            sure = max(sure, _UNPROMPTED)
-        manner = MISPLACED if judged.judge == "equal" else CALCULATED if judged.explanation else ""
-        if sure < (_OVERRULES if manner == CALCULATED else LEAST):
+        elif other is None and judged.explanation is None and not (value.weak or value.in_words):
+            sure = max(sure, _UNPROMPTED if self._is_unprompted(value) else 0.0)
+        subtype = MISPLACED if judged.judge == "equal" else CALCULATED if judged.explanation else ""
+        if sure < (_OVERRULES if subtype == CALCULATED else LEAST):
             return judged.explanation
         if other is not None:
-            return replace(self._changed(other, value, sure), manner=manner)
+            return replace(self._changed(other, value, sure), subtype=subtype)
         if not self._is_example(value):
-            return replace(self.pair.span_finding("added", value.kind, sure, (), (value.span,)), manner=manner)
+            return replace(self.pair.span_finding("added", value.kind, sure, (), (value.span,)), subtype=subtype)
         return None
 
     def _is_unprompted(self, value: Value) -> bool:
@@ -440,7 +438,7 @@ class _Comparison:
         self.free[:] = [value for value in self.free if id(value) not in ids]
 
     def _changed(self, other: Value, value: Value, sure: float) -> FactFinding:
-        """Return that a value changed; the same value is quoted with the words beside it: "at least 50 cm"."""
+        """Return the finding that a value changed; an equal one is quoted with the words beside it: "at least 50"."""
         spans = other.span, value.span
         if is_equal(value, other):
             texts = self.pair.source.text, self.pair.output.text

@@ -24,7 +24,7 @@ _MEASURED = ("amount", "percent", "quantity", "period", "number")
 _USUAL_FACTORS = (2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 12.0, 24.0, 52.0, 60.0, 100.0)
 _FACTORS_UP_TO = 60
 _NEARLY = 0.12  # a month and four weeks, a year and eleven months
-COMPOSED = "composed"  # of parts that nothing but the right value fits
+COMPOSED = "composed"  # the name of an origin that leaves no doubt: a number and its extension
 Operands = tuple[Value, ...]  # values of the source that another one is calculated from
 
 

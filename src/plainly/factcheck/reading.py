@@ -307,7 +307,7 @@ class FactFinding:
     situation: str = ""  # what the rule saw, by which the confidence was measured
     language: str = ""  # of both texts
     is_doubtful: bool = False  # a word is only new or gone, in a bold rewording: it does not ask for review
-    manner: str = ""  # of a value that is wrong: MISPLACED or CALCULATED
+    subtype: str = ""  # MISPLACED, CALCULATED, or none
     is_confusable: bool = False  # a lost value, where the output gives another one of its kind: it asks for review
 
     @property
@@ -327,12 +327,12 @@ class FactFinding:
     @property
     def type(self) -> str:
         """What the precision of a finding is measured by."""
-        return self.manner or self.kind
+        return self.subtype or self.kind
 
     @property
     def is_certain(self) -> bool:
         """Whether nearly all findings of this confidence are right."""
-        return self.sure >= (CERTAIN_MISPLACED if self.manner == MISPLACED else CERTAIN)
+        return self.sure >= (CERTAIN_MISPLACED if self.subtype == MISPLACED else CERTAIN)
 
     @property
     def harms(self) -> bool:

@@ -251,7 +251,7 @@ def _find_broken(source: str, output: str) -> tuple[int, int] | None:
 
 
 def _find_markdown(source: str, output: str) -> tuple[int, int] | None:
-    """Find marks of Markdown; a list with hyphens or bullets is none in a text of several lines, such as a letter."""
+    """Find marks of Markdown; a list with hyphens or bullets does not count in a text of several lines."""
     span = _match_patterns(source, output, "markdown")
     match = _LIST.search(output) if span is None and "\n" not in source.strip() else None
     return match.span() if match and not _LIST.search(source) else span
