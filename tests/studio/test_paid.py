@@ -243,7 +243,7 @@ def test_a_person_is_deleted_and_only_an_id_and_a_count_stay(make: Make, databas
     assert own.client.get("/api/me").status_code == 401
     everything = json.dumps([[str(row) for row in study.query(f"SELECT * FROM {name}")] for name in
         ("rater", "entry", "draft", "assignment", "invitation", "event", "session")])  # fmt: skip
-    for text in ("4711", "Musterstadt", "half a thought", "Berta"):
+    for text in ("person-4711", "Musterstadt", "half a thought", "Berta"):
         assert text not in everything
     assert ("delete", {"rater": one.name, "answers": 3}) in trail(study)
     assert ("withdraw", {"rater": own.name, "answers": 0}) in trail(study)
@@ -254,7 +254,7 @@ def test_a_person_is_deleted_and_only_an_id_and_a_count_stay(make: Make, databas
 def test_personal_data_are_deleted_after_their_day(make: Make) -> None:
     project = rating_project(personal_until="2026-01-31")
     study = make(project, simple_items(2))
-    one = crowd(study, study.link("crowd", label="for Anna"), "p-4711")
+    one = crowd(study, study.link("crowd", label="for Anna"), "person-4711")
     finish(one)
     day = 24 * 3600
     limit = 1769904000.0  # 2026-02-01 UTC
@@ -263,7 +263,7 @@ def test_personal_data_are_deleted_after_their_day(make: Make) -> None:
     remains = json.dumps(
         [str(row) for name in ("rater", "invitation", "event") for row in study.query(f"SELECT * FROM {name}")]
     )
-    assert "4711" not in remains
+    assert "person-4711" not in remains
     assert "Anna" not in remains
     assert len(study.query("SELECT id FROM entry")) == 2
 

@@ -372,7 +372,7 @@ def test_crowd_people_are_known_again_and_exported_under_a_pseudonym(make: Make)
     ledger.refresh()
     for form in exports.FORMATS:
         content = exports.write(ledger, project, form)
-        assert b"4711" not in content
+        assert b"person-4711" not in content
     assert names[0].encode() in exports.write(ledger, project, "csv")
 
 
