@@ -21,11 +21,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,50 +73,70 @@ def letters(*, held_out: bool = False, write: bool = False) -> None:
     if held_out:  # what blocks does not follow from these
         parts["latest"] = benchmark.read_part("held out 4")
     checked = RULES.check([pair["source"] for pair in measured], [pair["output"] for pair in measured])
-    counts: Counter[tuple[str, str]] = Counter()
-    right: Counter[tuple[str, str]] = Counter()
+    findings: dict[str, list[tuple[str, float, bool]]] = {}  # by type: language, confidence, and whether it is right
     false: set[tuple[str, str, str]] = set()  # a false finding counts once, not again where a digit was changed
     for pair, check in zip(measured, checked, strict=True):
-        for finding in check.findings:
-            if finding.kind in VALUES and finding.harms and finding.is_certain:
-                is_right = pair["wrong"] and _is_right(pair, finding)
+        for finding in sorted(check.findings, key=lambda finding: -finding.sure):
+            if finding.kind in VALUES and finding.harms and finding.sure >= reading.CERTAIN:
+                is_right = bool(pair["wrong"]) and _is_right(pair, finding)
                 key = pair["id"], finding.source_words, finding.output_words
                 if is_right or key not in false:
-                    counts[pair["language"], finding.type] += 1
-                    right[pair["language"], finding.type] += is_right
+                    findings.setdefault(finding.type, []).append((pair["language"], finding.sure, is_right))
                 if not is_right:
                     false.add(key)
-    rows = {key: (counts[key], right[key], *_wilson(right[key], counts[key])) for key in sorted(counts)}
+    rows = {key: row for kind, own in sorted(findings.items()) for key, row in _measure_type(kind, own)}
     print(f"{name}: findings that are certain")
-    for (language, kind), (n, good, low, high) in rows.items():
-        print(f"  {language} {kind:10} {good:3} of {n:3} right, {good / n:.0%} [{low:.0%}, {high:.0%}]")
+    for (language, kind), (level, n, good, low, high) in rows.items():
+        print(f"  {language} {kind:10} from {level}: {good:3} of {n:3} right, {good / n:.0%} [{low:.0%}, {high:.0%}]")
     precision = {
-        code: {kind: {"n": n, "right": good} for (language, kind), (n, good, *_) in rows.items() if language == code}
+        code: {
+            kind: {"from": level, "n": n, "right": good}
+            for (language, kind), (level, n, good, *_) in rows.items()
+            if language == code
+        }
         for code in benchmark.LANGUAGES
     }
-    blocking = reading.select_precise(precision)
+    blocking = reading.list_blocking(precision)
     if write:
         lines = ["# Certain findings by type in pairs that no rule was developed on; written by bench/facts.py."]
         for code in benchmark.LANGUAGES:
             lines += ["", f"[{code}]"]
-            for (language, kind), (n, good, low, high) in rows.items():
+            for (language, kind), (level, n, good, low, high) in rows.items():
                 if language == code:
-                    lines.append(f"{kind} = {{ n = {n}, right = {good}, low = {low:.3f}, high = {high:.3f} }}")
+                    row = f"from = {level}, n = {n}, right = {good}, low = {low:.3f}, high = {high:.3f}"
+                    lines.append(f"{kind} = {{ {row} }}")
         PRECISION.write_text("\n".join([*lines, ""]), encoding="utf-8")
-        table = [
-            "| type | English | | German | | |",
-            "|---|--:|---|--:|---|---|",
+        types = [
+            "| type | from | English | | German | | |",
+            "|---|--:|--:|---|--:|---|---|",
         ]
         for kind in sorted({kind for _, kind in rows}):
             cells = [_precision_cells(rows.get((code, kind))) for code in benchmark.LANGUAGES]
-            table.append(f"| `{kind}` | {' | '.join(cells)} | {'blocks' if kind in blocking else 'review'} |")
-        _replace_part("precision", "\n".join(table))
+            level = next(row[0] for key, row in rows.items() if key[1] == kind)
+            types.append(f"| `{kind}` | {level} | {' | '.join(cells)} | {'blocks' if kind in blocking else 'review'} |")
+        _replace_part("precision", "\n".join(types))
     for name, part in parts.items():
         checks = RULES.check([pair["source"] for pair in part], [pair["output"] for pair in part])
         table = _outcome_table(part, checks, blocking)
         print(f"{name}\n{table}")
         if write:
             _replace_part(name, table)
+
+
+def _measure_type(
+    kind: str, findings: Sequence[tuple[str, float, bool]]
+) -> Iterator[tuple[tuple[str, str], tuple[float, int, int, float, float]]]:
+    """Yield the precision of a type in each language, from the lowest confidence at which it is high enough."""
+    levels = (
+        level
+        for level in reading.LEVELS
+        if (own := [right for _, sure, right in findings if sure >= level]) and reading.is_precise(sum(own), len(own))
+    )
+    level = next(levels, reading.CERTAIN)
+    for language in sorted({language for language, _, _ in findings}):
+        own = [right for code, sure, right in findings if code == language and sure >= level]
+        if own:
+            yield (language, kind), (level, len(own), sum(own), *_wilson(sum(own), len(own)))
 
 
 def _other_authors() -> Iterator[dict[str, Any]]:
@@ -137,21 +158,22 @@ def _other_authors() -> Iterator[dict[str, Any]]:
                 }
 
 
-def _precision_cells(row: tuple[int, int, float, float] | None) -> str:
+def _precision_cells(row: tuple[float, int, int, float, float] | None) -> str:
     """Return how many findings are right, and the interval."""
     if row is None:
         return " | "
-    n, right, low, high = row
+    _, n, right, low, high = row
     return f"{right} of {n} | {low:.0%} to {high:.0%}"
 
 
-def _outcome_table(pairs: Sequence[benchmark.Pair], checked: Sequence[PairCheck], blocking: Collection[str]) -> str:
+def _outcome_table(pairs: Sequence[benchmark.Pair], checked: Sequence[PairCheck], blocking: Mapping[str, float]) -> str:
     """Return a table of the pairs that are blocked or sent to review, by group, language and truth."""
     outcomes: Counter[tuple[str, str, bool, str]] = Counter()
     for pair, check in zip(pairs, checked, strict=True):
         cell = pair["language"], pair["group"], pair["wrong"]
-        certain = {finding.type for finding in check.findings if finding.harms and finding.is_certain}
-        is_blocked = not certain.isdisjoint(blocking)
+        is_blocked = any(
+            finding.harms and finding.sure >= blocking.get(finding.type, math.inf) for finding in check.findings
+        )
         outcomes[*cell, "blocked"] += is_blocked
         outcomes[*cell, "review"] += not is_blocked and any(finding.outcome != "pass" for finding in check.findings)
         outcomes[*cell, "all"] += 1

@@ -42,6 +42,12 @@ LIMITS = {
         "one text whose operations are labelled",
         "Give its sentences or paragraphs as lines of their own.",
     ),
+    "values": SizeLimit(
+        4_000_000,
+        "pairs of values",
+        "a source and an output whose numbers, dates and other values are compared",
+        "Give sentences or paragraphs as lines of their own.",
+    ),
     "comparisons": SizeLimit(
         100_000_000_000,
         "pairs of characters",

@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from plainly.factcheck.derivations import COMPOSED, Derivations, date_of
+from plainly.core import limits
+from plainly.core.formatting import abridge
+from plainly.factcheck.derivations import CERTAIN_ORIGINS, Derivations, date_of
 from plainly.factcheck.equality import (
     KEYS,
     classify_harmless,
@@ -26,15 +28,26 @@ from plainly.factcheck.equality import (
     measure,
 )
 from plainly.factcheck.evidence import Evidence, capped, judges
-from plainly.factcheck.reading import CALCULATED, CERTAIN, HARMS, MISPLACED, FactFinding, MatchedPair, Span
+from plainly.factcheck.reading import (
+    CALCULATED,
+    HARMS,
+    MISPLACED,
+    RULED,
+    FactFinding,
+    MatchedPair,
+    ReadText,
+    Span,
+)
 from plainly.factcheck.sides import AXES, read_sides
 from plainly.factcheck.signals import LANGUAGES, align_pair, find_zones
 from plainly.factcheck.values import Value, digits, read_values, squeeze, words
+from plainly.text.lexicon import CONTENT
 from plainly.text.sentence_alignment import PlacedSentence
 
 _CONFUSABLE = ("address", "amount", "percent", "quantity", "date", "time", "phone", "email")
 _NEARBY = 48  # values of the source that one of the output is compared with: the nearest in a long text
 _UNPROMPTED = 0.6  # of a number that is added to words that are kept, or to a source without one of its kind
+_REACH = 10  # words on either side that a value may stand by
 _NEIGHBOURS = 120  # characters between two values whose order is compared
 LEAST = 0.2  # the confidence from which a finding is reported
 _OVERRULES = 0.7  # the confidence from which a value is reported although it could be calculated
@@ -100,7 +113,11 @@ class _Comparison:
     @classmethod
     def of(cls, pair: MatchedPair) -> "_Comparison":
         language = pair.language or "en"
-        return cls(pair, *(read_values(reading.text, language) for reading in (pair.source, pair.output)))
+        sources, outputs = (read_values(reading.text, language) for reading in (pair.source, pair.output))
+        limits.check(
+            "values", len(sources) * len(outputs), f"The output “{abridge(pair.output.text, 40)}” with its source"
+        )
+        return cls(pair, sources, outputs)
 
     def __init__(self, pair: MatchedPair, sources: Sequence[Value], outputs: Sequence[Value]) -> None:
         self.pair, self.sources, self.outputs = pair, sources, outputs
@@ -183,11 +200,13 @@ class _Comparison:
     def _judge(self, judged: JudgedValue) -> FactFinding | None:
         """Return the finding about a value: it may be wrong, or something makes it harmless; None if there is none."""
         value, other = judged.value, judged.other
-        if judged.explanation is not None and judged.explanation.situation == COMPOSED:
+        if judged.explanation is not None and judged.explanation.situation in CERTAIN_ORIGINS:
             return judged.explanation
         sure = judges()[judged.judge].probability(judged.evidence)
+        if judged.evidence.get("contradicts"):
+            sure = max(sure, RULED)
         if other is not None and _is_no_date(value, other):
-            sure = max(sure, CERTAIN)
+            sure = max(sure, RULED)
         elif other is None and judged.explanation is None and not (value.weak or value.in_words):
             sure = max(sure, _UNPROMPTED if self._is_unprompted(value) else 0.0)
         subtype = MISPLACED if judged.judge == "equal" else CALCULATED if judged.explanation else ""
@@ -234,13 +253,16 @@ class _Comparison:
         own = frozenset(map(id, others))
         uses = sum(not own.isdisjoint(each) for each in self._equal_ids)
         inverted, in_order = self._count_order(value, others[0])
+        votes = self._count_votes(value)
         exchanged, reverse = self._exchanged.get(id(value)), self._reversed.get(id(value))
         borrowed, gain = self._borrowed.get(id(value), (None, 0.0))
 
         def most(rate: Callable[[Value, Value], float], values: Sequence[Value]) -> float:
             return max((rate(value, other) for other in values), default=0.0)
 
-        evidence = self._describe_value(value) | {
+        described = self._describe_value(value)
+        is_due_otherwise = self._is_due_otherwise(value, others) or described.get("contradicts", 0.0) > 0
+        evidence = described | {
             "turned": float(turned is not None),
             "another kind": float(all(other.kind != value.kind for other in others)),
             "uses": capped(uses, 4),
@@ -260,6 +282,9 @@ class _Comparison:
             "shared lost": most(self._count_shared, lost),
             "beside": most(self._is_beside, others),
             "beside rival": most(self._is_beside, rivals),
+            "votes": capped(sum(number for other, number in votes if any(other is own for own in others)), 6),
+            "votes against": capped(sum(number for other, number in votes if other in rivals), 6),
+            "votes lost": capped(sum(number for other, number in votes if other in lost), 6),
             "aligned": most(self._rate_place, others),
             "aligned rival": most(self._rate_place, rivals),
             "aligned lost": most(self._rate_place, lost),
@@ -270,9 +295,10 @@ class _Comparison:
             "bound here": float(bool(value.bound) and not any(other.bound for other in others)),
             "bound there": float(not value.bound and all(other.bound for other in others)),
             **self._compare_sides(value, others),
+            **{f"calculation: {name}": 1.0 for name in self.derivations.list_calculations(value, self._near(value))},
             "exchanged": float(exchanged is not None) + float(exchanged is not None and exchanged in lost),
             "borrowed": capped(gain, 4),
-            "reversed": float(reverse is not None),
+            "contradicts": float(reverse is not None or is_due_otherwise),
         }
         explanation = None
         if value.text.lower() not in {other.text.lower() for other in others} and not value.weak:
@@ -284,6 +310,31 @@ class _Comparison:
         )
         other = turned or reverse or exchanged or borrowed or likeliest or others[0]
         return JudgedValue(value, "equal", evidence, other, explanation)
+
+    def _count_votes(self, value: Value) -> list[tuple[Value, float]]:
+        """Return values of the source that stand by the words of a value, and how many of its words each has.
+
+        Its words are those that are nearer to it than to other values that measure the same; nearer words count more.
+        """
+        pair, votes = self.pair, dict[int, float]()
+        mine = _nearest_in_order(self.outputs, value.span[0])
+        own = [other for other in mine if measure(other) == measure(value)]
+        theirs = [other for other in self._near(value) if measure(other) == measure(value) and not other.weak]
+        place = pair.output.words_between(value.span)
+        if not theirs or not place:
+            return []
+        sentence = pair.output.sentences[place[0]]
+        for at in range(max(0, place[0] - _REACH), min(len(pair.output), place[-1] + _REACH + 1)):
+            link = pair.backward[at]
+            if link < 0 or at in place or pair.output.kinds[at] not in CONTENT or pair.output.sentences[at] != sentence:
+                continue
+            if _find_nearest(own, pair.output, at) is not value:
+                continue
+            nearest = _find_nearest(theirs, pair.source, link)
+            apart = min(abs(at - place[0]), abs(at - place[-1]))
+            if nearest is not None and _gap(nearest.span, pair.source.spans[link]) <= _NEIGHBOURS:
+                votes[id(nearest)] = votes.get(id(nearest), 0.0) + (2.0 if apart <= 2 else 1.0)
+        return [(other, votes[id(other)]) for other in theirs if id(other) in votes]
 
     def _compare_sides(self, value: Value, others: Sequence[Value]) -> Evidence:
         """Return the axes on which the words beside a value and those beside its equals name different sides."""
@@ -353,7 +404,7 @@ class _Comparison:
             names = {each.isoweekday() for each in dates if each}
             stated = {int(other.number) for other in self.sources if other.form == "weekday"}
             if names and weekday.number not in names and weekday.number not in stated:
-                yield self.pair.span_finding("changed", "date", CERTAIN, (), (weekday.span,))
+                yield self.pair.span_finding("changed", "date", RULED, (), (weekday.span,))
 
     def _is_confusable(self, lost: Value, derived: Collection[str]) -> bool:
         """Return whether the output gives another value of the same kind, and nothing that may follow from this one."""
@@ -393,11 +444,12 @@ class _Comparison:
                 marks = [{other.bound, other.share, *_side_words(self.pair.source.text, other)} for other in others]
                 if all(theirs in mark and ours not in mark for mark in marks):
                     return others[0]
-        if value.per:
-            due = [other.per for other in others if other.kind == value.kind]
-            if due and all(per and not is_close(per, value.per, 0.02) for per in due):
-                return others[0]
-        return None
+        return others[0] if self._is_due_otherwise(value, others) else None
+
+    def _is_due_otherwise(self, value: Value, others: Sequence[Value]) -> bool:
+        """Return whether a value is due more or less often than in the source: "£48 a month", "£48 a year"."""
+        due = [other.per for other in others if other.kind == value.kind] if value.per else []
+        return bool(due) and all(per and not is_close(per, value.per, 0.02) for per in due)
 
     # Values that the source does not have
 
@@ -429,9 +481,7 @@ class _Comparison:
     def _near(self, value: Value) -> Sequence[Value]:
         """Return the values of the source that a new one is compared with: the nearest in a long text."""
         place = value.span[0] * len(self.pair.source.text) / max(1, len(self.pair.output.text))
-        middle = bisect_left(self.sources, place, key=lambda other: other.span[0])
-        start = max(0, min(middle - _NEARBY // 2, len(self.sources) - _NEARBY))
-        return self.sources[start : start + _NEARBY]
+        return _nearest_in_order(self.sources, place)
 
     def _take(self, *others: Value) -> None:
         ids = {id(other) for other in others}
@@ -461,6 +511,7 @@ class _Comparison:
         for value in values:
             explanation = explanations.get(id(value))
             other = replaced.get(id(value)) if explanation is None else self._find_closest(value, lost)
+            kept = self._find_addressed(value) if other is None else None
             evidence = self._describe_value(value) | {
                 "new": capped(len(rest), 4),
                 "explained": capped(len(explanations), 4),
@@ -469,11 +520,15 @@ class _Comparison:
                 "example": float(self._is_example(value)),
                 "variant of any": self._rate_variants(value),
             }
-            evidence |= {f"calculation: {name}": 1.0 for name in self.derivations.list_calculations(value)}
+            evidence |= {
+                f"calculation: {name}": 1.0 for name in self.derivations.list_calculations(value, self._near(value))
+            }
             if explanation is not None:
                 evidence |= self._describe_explanation(explanation, lost)
             if other is not None:
-                evidence |= self._compare_with(value, other, rest)
+                evidence |= self._compare_with(value, other, rest) | {"replaces": 1.0}
+            elif kept is not None:
+                evidence |= self._compare_with(value, kept, rest)
             yield JudgedValue(value, "new", evidence, other, explanation)
         self._take(*replaced.values())
 
@@ -501,13 +556,18 @@ class _Comparison:
         best = max(rated, default=(0.0, 0))
         return lost[best[1]] if best[0] > 0 else None
 
+    def _find_addressed(self, value: Value) -> Value | None:
+        """Return the value of the source by whose words a value stands, or else the one that it fits best."""
+        votes = self._count_votes(value)
+        return max(votes, key=lambda vote: vote[1])[0] if votes else self._find_closest(value, self._near(value))
+
     def _compare_with(self, value: Value, other: Value, values: Sequence[Value]) -> Evidence:
         """Return what speaks for the change of a value of the source to a new one."""
         alike = [mine for mine in self.free if is_alike(value, mine) and mine.kind == other.kind]
         rivals = [mine for mine in self._near(value) if mine.kind == other.kind and mine is not other]
+        votes = self._count_votes(value)
         ratio = math.log((abs(value.number) + 1e-9) / (abs(other.number) + 1e-9))
         return {
-            "replaces": 1.0,
             "in place": float(self._is_in_place(value, other)),
             "between": self._count_between(value, [other]),
             "same scale": float(value.scale == other.scale),
@@ -516,6 +576,8 @@ class _Comparison:
             ),
             "replaces lost": float(self._is_free(other)),
             "variant": float(_is_variant(value, other)),
+            "votes": capped(sum(number for mine, number in votes if mine is other), 6),
+            "votes against": capped(sum(number for mine, number in votes if mine is not other), 6),
             "follows": float(self.derivations.may_follow(value, self._near(value))),
             "beside": self._is_beside(value, other),
             "shared": self._count_shared(value, other),
@@ -546,6 +608,23 @@ class _Comparison:
             "of kind in output": capped(kinds[1], 8),
             "about": float(value.about),
             "bound": float(bool(value.bound)),
+            **(self._describe_owner(value) if value.form == "interval" and value.raw == 1 else {}),
+        }
+
+    def _describe_owner(self, interval: Value) -> Evidence:
+        """Return whether the source has the value that is due at an interval, and whether it is due otherwise there."""
+        owners = [
+            (value, others)
+            for value, others in zip(self.outputs, self.equals, strict=True)
+            if value.per == interval.number and _gap(value.span, interval.span) <= _IN_A_CHANGE
+        ]
+        if not owners:
+            return {}
+        value, others = min(owners, key=lambda owner: _gap(owner[0].span, interval.span))
+        return {
+            "owner equal": float(bool(others)),
+            "owner due": float(any(other.per for other in others)),
+            "contradicts": float(self._is_due_otherwise(value, others)),
         }
 
     def _is_free(self, value: Value) -> bool:
@@ -626,7 +705,7 @@ class _Comparison:
         old = [ways[0][name] for name in lost if ways[0][name]["by"]]
         now = [ways[1][name] for name in new if ways[1][name]["by"]]
         if len(old) == len(now) == 1:
-            yield self.pair.span_finding("changed", "address", CERTAIN, (old[0].span(),), (now[0].span(),))
+            yield self.pair.span_finding("changed", "address", RULED, (old[0].span(),), (now[0].span(),))
 
     @cached_property
     def _exchanged(self) -> dict[int, Value]:
@@ -662,14 +741,22 @@ class _Comparison:
     @cached_property
     def _reversed(self) -> dict[int, Value]:
         """For the old and the new value of a change, the other one if they have changed places: from 520 to 480."""
-        texts = self.pair.output.text, self.pair.source.text
         partners: dict[int, Value] = {}
-        for (a, own), (b, other) in pairwise(self._single_matches):
-            if measure(a) != measure(b) or is_equal_kind(a, other) or b.span[0] - a.span[1] > _IN_A_CHANGE:
+        matches = [(value, others) for value, others in zip(self.outputs, self.equals, strict=True) if others]
+        for (a, firsts), (b, seconds) in pairwise(matches):
+            if measure(a) != measure(b) or is_equal_kind(a, b) or b.span[0] - a.span[1] > _IN_A_CHANGE:
                 continue
-            places = _find_old(texts[1], own.span, other.span), _find_old(texts[0], a.span, b.span)
-            if places in ((0, 1), (1, 0)):
-                partners |= {id(a): other, id(b): own}
+            here = _find_old(self.pair.output.text, a.span, b.span)
+            changes = [
+                (first, second, _find_old(self.pair.source.text, first.span, second.span))
+                for first in firsts
+                for second in seconds
+                if _gap(first.span, second.span) <= _NEIGHBOURS
+            ]
+            places = {place for _, _, place in changes} - {None}
+            if here is not None and places == {1 - here}:
+                first, second = next(change[:2] for change in changes if change[2] is not None)
+                partners |= {id(a): second, id(b): first}
         return partners
 
     @cached_property
@@ -691,9 +778,37 @@ class _Comparison:
         return 2 * self._is_in_place(value, other) + near + 0.5 * min(self._count_shared(value, other), 4)
 
 
+def _nearest_in_order(values: Sequence[Value], place: float) -> Sequence[Value]:
+    """Return the values around a place in their text."""
+    middle = bisect_left(values, place, key=lambda value: value.span[0])
+    start = max(0, min(middle - _NEARBY // 2, len(values) - _NEARBY))
+    return values[start : start + _NEARBY]
+
+
+def _gap(span: Span, other: Span) -> int:
+    """Return how many characters stand between two places."""
+    return max(span[0] - other[1], other[0] - span[1], 0)
+
+
+def _find_nearest(values: Sequence[Value], text: ReadText, place: int) -> Value | None:
+    """Return the value that is nearest to a word; one beyond a comma or "and" counts as farther away."""
+    start, end = text.spans[place]
+
+    def measure_gap(value: Value) -> int:
+        between = text.text[min(end, value.span[1]) : max(start, value.span[0])]
+        return _gap(value.span, (start, end)) + (_BREAK if _JOINT.search(between) else 0)
+
+    return min(values, key=measure_gap, default=None)
+
+
+_JOINT = re.compile(r"[,;:.]\s|\b(?:and|or|und|oder|sowie|but|aber)\b")
+_BREAK = 25  # characters that a comma counts as
+
+
 _IN_A_CHANGE = 40  # characters between the old and the new value
 _OLD = re.compile(
-    r"\b(?:instead\sof|rather\sthan|(?:an)?statt|(?:not|nicht)(?:\smehr)?|no\slonger)"
+    r"\b(?:instead\sof|rather\sthan|(?:an)?statt|(?:not|nicht)(?:\smehr)?|no\slonger|(?:up|down|increased|reduced|raised)\sfrom"
+    r"|previously|formerly|bisher|vorher|zuvor)"
     r"(?:\s(?:wie\s)?(?:bisher|um|am|on|at))?\s$"
 )
 _FROM = re.compile(r"\b(?:from|vo[nm])\s$")

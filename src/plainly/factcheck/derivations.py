@@ -24,7 +24,9 @@ _MEASURED = ("amount", "percent", "quantity", "period", "number")
 _USUAL_FACTORS = (2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 12.0, 24.0, 52.0, 60.0, 100.0)
 _FACTORS_UP_TO = 60
 _NEARLY = 0.12  # a month and four weeks, a year and eleven months
-COMPOSED = "composed"  # the name of an origin that leaves no doubt: a number and its extension
+# Names of origins that leave no doubt: a number and its extension, a period and by what it is extended, closed days.
+COMPOSED, EXTENDED, OUT_OF_RANGE = "composed", "extended", "weekday out of a range"
+CERTAIN_ORIGINS = frozenset({COMPOSED, EXTENDED, OUT_OF_RANGE})
 Operands = tuple[Value, ...]  # values of the source that another one is calculated from
 
 
@@ -71,21 +73,21 @@ class Derivations:
             )
         return False
 
-    def list_calculations(self, value: Value) -> Iterator[str]:
-        """Yield the ways in which a value could be calculated from any of the source; many are coincidences."""
+    def list_calculations(self, value: Value, sources: Sequence[Value]) -> Iterator[str]:
+        """Yield the ways in which a value could be calculated from some of the source; many are coincidences."""
         if value.kind not in _MEASURED:
             return
         target, same = (
             value.number,
-            [other for other in self.sources if measure(other) == measure(value) and other.numbers],
+            [other for other in sources if measure(other) == measure(value) and other.numbers],
         )
         numbers = list(dict.fromkeys(other.number for other in same))
         plain = {
             other.raw
-            for other in (*self.sources, *self.outputs)
+            for other in (*sources, *self.outputs)
             if other is not value and other.kind in ("number", "period") and 1 < other.raw <= _FACTORS_UP_TO
         }
-        if any(is_close(target, a + b) for a, b in combinations(numbers, 2)):
+        if any(is_close(target, a.number + b.number) for a, b in combinations(same, 2)):
             yield "sum"
         if any(is_close(target, abs(a - b)) for a, b in combinations(numbers, 2)):
             yield "difference"
@@ -98,10 +100,10 @@ class Derivations:
         if any(abs(value.number - number) <= _NEARLY * number and value.number != number for number in numbers):
             yield "nearly"
         if value.scale in (1.0, YEAR):
-            years = {other.date[0] for other in self.sources if other.kind == "date" and other.date[0]}
+            years = {other.date[0] for other in sources if other.kind == "date" and other.date[0]}
             if any(abs(abs(a - b) - value.raw) <= 1 for a, b in combinations(years, 2)):
                 yield "years between"
-        measured = [other for other in self.sources if measure(other) == measure(value)]
+        measured = [other for other in sources if measure(other) == measure(value)]
         if any(a.number < target < b.number and _is_range(self.lower, a, b) for a, b in pairwise(measured)):
             yield "in a range"
         if value.kind == "percent" and any(is_close(target, 100 - number) for number in numbers):
@@ -115,8 +117,8 @@ class Derivations:
         """
         if not from_lost and (value.kind == "phone" or value.form == "day") and self._is_composed(value):
             return Origin(COMPOSED)
-        if not from_lost and self._is_derived(value):
-            return Origin(f"derived {value.kind}")
+        if not from_lost and (name := self._derive(value)):
+            return Origin(name)
         if value.kind == "date":
             for days in self._day_origins(value):
                 if not from_lost or any(_is_in(operand, self.free) for operand in days):
@@ -134,6 +136,7 @@ class Derivations:
         return None
 
     def _origins(self, value: Value, sources: Sequence[Value]) -> Iterator[Origin]:
+        yield from (Origin(EXTENDED, operands) for operands in self._extensions(value))
         yield from self._calculations(value, sources)
         for name, origins in (
             ("border", self._borders(value)),
@@ -169,14 +172,17 @@ class Derivations:
             )
         return self._is_counted_from(value)
 
-    def _is_derived(self, value: Value) -> bool:
-        """Return whether a date, a time or an age follows from the source."""
+    def _derive(self, value: Value) -> str:
+        """Return how a date, a time or an age follows from the source, or an empty string."""
         if value.kind == "date":
-            return self._is_derived_date(value)
+            dates = [other for other in self.sources if other.kind == "date"]
+            return self._derive_weekday(value, dates) if value.form == "weekday" else self._derive_date(value, dates)
         if value.kind == "time":
-            return self._is_derived_time(value)
+            return "time" if self._is_derived_time(value) else ""
         is_age = value.kind in _MEASURED and value.raw == 18
-        return (is_age and not ADULT.isdisjoint(re.findall(r"[\w-]+", self.lower))) or self._is_span(value)
+        if is_age and not ADULT.isdisjoint(re.findall(r"[\w-]+", self.lower)):
+            return "adult"
+        return "span" if self._is_span(value) else ""
 
     def _is_span(self, value: Value) -> bool:
         """Return whether a period counts days in the source (four times a year, with four days), or the years since."""
@@ -363,6 +369,14 @@ class Derivations:
             if is_sum or is_difference or is_share:
                 yield a, b
 
+    def _extensions(self, value: Value) -> Iterator[Operands]:
+        """Yield a period and another one by which it may be extended: three months, and by a further three months."""
+        periods = [other for other in self.sources if value.kind == other.kind == "period" and not other.form]
+        for first, more in pairwise(periods):
+            is_more = _MORE_OF_IT.search(self.lower[: more.span[0]])
+            if is_more and measure(first) == measure(more) and is_close(value.number, first.number + more.number, 0.01):
+                yield first, more
+
     def _is_change(self, value: Value, old: Value, new: Value) -> bool:
         """Return whether a number is the difference in a change of counts: from eight to three, five fewer."""
         before, joint = self.lower[: old.span[0]], self.lower[old.span[1] : new.span[0]]
@@ -477,23 +491,20 @@ class Derivations:
             return True
         return any(is_close(target, sum(some)) for size in (2, 3, 4) for some in combinations(numbers[:10], size))
 
-    def _is_derived_date(self, value: Value) -> bool:
-        """Return whether a day, month or weekday follows from the dates and periods of the source."""
-        dates = [other for other in self.sources if other.kind == "date"]
+    def _derive_date(self, value: Value, dates: Sequence[Value]) -> str:
+        """Return how a day, month or year follows from the dates and periods of the source, or an empty string."""
         has_relative = bool(relative_days().search(self.lower))
-        if value.form == "weekday":
-            return self._is_derived_weekday(value, dates)
         if _MOVABLE.search(self.lower) and not self._has_lost_day():
-            return True
+            return "movable day"
         if value.form == "day" and (self._is_nth_weekday(value, dates) or self._is_listed_day(value, dates)):
-            return True
+            return "listed day"
         year, month, day = value.date
         if (
             (month, day) in _QUARTER_DAYS
             and re.search(r"quart|halbjahr|half-year", self.lower)
             and not self._has_lost_day()
         ):
-            return True
+            return "quarter day"
         if value.form in ("month", "quarter"):
             years = {other.date[0] for other in dates} - {0}
             if year and (
@@ -504,11 +515,12 @@ class Derivations:
                     if other.form != "quarter"
                 )
             ):
-                return False
+                return ""
             months = _covered_months(dates, self.lower)
-            return month in months or any(
-                other.form == "day" and other.date[1] in (month, month % 12 + 1) and has_relative for other in dates
+            is_near = has_relative and any(
+                other.form == "day" and other.date[1] in (month, month % 12 + 1) for other in dates
             )
+            return "month" if month in months else "relative month" if is_near else ""
         if value.form == "year":
             years = {other.date[0] for other in dates} - {0}
             spans = [
@@ -519,15 +531,16 @@ class Derivations:
                 int(other.raw) for other in self.sources if is_age and other.kind == "number" and 1 < other.raw < 130
             ]
             if self._is_year_beside(value, dates):
-                return True
-            return any(abs(year - base) == span for base in years for span in (*spans, *ages)) or any(
+                return "year beside"
+            is_counted = any(abs(year - base) == span for base in years for span in (*spans, *ages)) or any(
                 other.form == "century"
                 and (other.number - 1) * 100 <= year <= other.number * 100
                 and re.search("mid|mitte", self.lower)
                 for other in dates
             )
+            return "counted year" if is_counted else ""
         if value.form != "day":
-            return False
+            return ""
         if any(
             lost.form == "day"
             and all(lost.date[1:])
@@ -535,10 +548,10 @@ class Derivations:
             and abs(lost.date[2] - day) != 1  # after the 1st: from the 2nd
             for lost in self.free
         ):
-            return False
+            return ""
         known_years = {other.date[0] for other in dates if other.date[0]}
         if year and known_years and year not in known_years and not any(abs(year - base) <= 1 for base in known_years):
-            return False
+            return ""
         steps = {round(other.number) for other in self.sources if other.kind == "period" and 1 <= other.number <= 400}
         relative = _relative_steps(self.lower) if has_relative else set()
         month_steps = {
@@ -554,9 +567,9 @@ class Derivations:
                 shifts = {sign * step for step in steps for sign in (1, -1)} | relative
                 shifts |= {step - 1 for step in steps if step >= 7}  # the last day of a period
                 if (month, day) == other.date[1:] and year - other.date[0] in self._anniversaries():
-                    return True
+                    return "anniversary"
                 if is_kept and any(_shift(base, shift)[1:] == (month, day) for shift in shifts):
-                    return True
+                    return "day some days away"
                 for step in month_steps if is_kept else ():
                     if year and other.date[0] and abs(12 * (year - other.date[0]) + month - other_month) != step:
                         continue
@@ -564,15 +577,15 @@ class Derivations:
                         (other_month + step - 1) % 12 + 1,
                         (other_month - step - 1) % 12 + 1,
                     ):
-                        return True
+                        return "day some months away"
                 if (
                     _shift(base, 1)[1:] == (month, day)
                     and (value.bound == "before" or _opens(self.output.text, value.span))
                     and other.bound != "before"
                 ):
-                    return True
+                    return "next day"
                 if _shift(base, -1)[1:] == (month, day) and other.bound == "before" and value.bound in ("until", ""):
-                    return True
+                    return "day before"
             elif (
                 other_month == month
                 and other.form != "quarter"
@@ -593,8 +606,8 @@ class Derivations:
                     (other_month - 2, 1),
                 )
             ):
-                return True
-        return (
+                return "day of a month"
+        is_year_end = (
             bool(
                 re.search(
                     r"\b(?:end|close)\sof\s(?:the|each|every)\s(?:calendar\s)?year|year-end|jahresende|(?:ende|schluss)\s(?:des|eines)\s(?:kalender)?jahre?s",
@@ -604,6 +617,7 @@ class Derivations:
             and (month, day) in ((12, 31), (1, 1))
             and not self._has_lost_day()
         )
+        return "end of the year" if is_year_end else ""
 
     def _is_year_beside(self, value: Value, dates: Sequence[Value]) -> bool:
         """Return whether a year is in a range of years, or the last before one or the first after it."""
@@ -666,7 +680,7 @@ class Derivations:
             for other in dates
         )
 
-    def _is_derived_weekday(self, value: Value, dates: Sequence[Value]) -> bool:
+    def _derive_weekday(self, value: Value, dates: Sequence[Value]) -> str:
         """Return whether a weekday is that of a date, in a range or group of days, or the day before or after one."""
         full = [
             mine.date for mine in (*dates, *(mine for mine in self.outputs if mine.kind == "date")) if all(mine.date)
@@ -675,19 +689,18 @@ class Derivations:
         listed = [other for other in dates if other.form == "weekday"]
         days = {_weekday(*day) for day in full} | {int(other.number) for other in listed}
         steps = _relative_steps(self.lower)
-        if weekday in {_weekday(*day) for day in full} | {(day - 1 + step) % 7 + 1 for day in days for step in steps}:
-            return True
+        if weekday in {_weekday(*day) for day in full}:
+            return "weekday of a date"
+        if weekday in {(day - 1 + step) % 7 + 1 for day in days for step in steps}:
+            return "relative weekday"
         if any(weekday in group and re.search(pattern, self.lower) for pattern, group in _DAY_GROUPS.items()):
-            return True
+            return "weekday of a group"
         around = self.output.text[max(0, value.span[0] - 80) : value.span[1] + 80]
         ranges = [
             (first, last)
             for first, last in pairwise(listed)
             if re.fullmatch(r"s?\s?(?:to|bis|through|–|-)\s?", self.lower[first.span[1] : last.span[0]])
         ]
-        # Open from Monday to Saturday: closed on Sundays.
-        if listed and _CLOSED.search(around) and not _CLOSED.search(self.source.text):
-            return True
         text, (start, end) = self.output.text, value.span
         before = re.split(r"[.!?;\n]", text[max(0, start - 60) : start])[-1]
         after = re.split(r"[.!?;\n]", text[end : end + 60])[0]
@@ -701,8 +714,11 @@ class Derivations:
             for first, last in ranges:
                 is_open = {(day - first.number) % 7 <= (last.number - first.number) % 7 for day in named}
                 if is_open == {False} and not _CLOSED.search(self.lower, max(0, first.span[0] - 60), last.span[1] + 60):
-                    return True
-        return any((weekday - first.number) % 7 <= (last.number - first.number) % 7 for first, last in ranges)
+                    return OUT_OF_RANGE  # open from Monday to Saturday: closed on Sundays
+        if listed and _CLOSED.search(around) and not _CLOSED.search(self.source.text):
+            return "closed weekday"
+        is_within = any((weekday - first.number) % 7 <= (last.number - first.number) % 7 for first, last in ranges)
+        return "weekday in a range" if is_within else ""
 
     def _anniversaries(self) -> set[int]:
         """Return the years after which a day returns, where the source counts them: the fourth anniversary."""
@@ -785,6 +801,7 @@ _TOTAL = re.compile(r"\b(?:in\s(?:total|all)|altogether|adds?\sup|zusammen|insge
 _DOUBLE = re.compile(r"\bhal[fb]|hälfte|double|doppel|twice|zweimal|both|beide|couple|paar")
 
 
+_MORE_OF_IT = re.compile(r"\b(?:by|um)\s(?:an?\s)?(?:another|further|additional|weitere[nrsm]?|zusätzliche[nrsm]?)\s$")
 _AGE = r"(?:(?:the\s)?age\sof\s|age\s|(?:dem\s|zum\s)?alter\svon\s)"
 _LESS = r"(?:fewer|less|younger|shorter|below|under|before|weniger|jünger|kürzer|unter|vor)"
 _MORE = r"(?:more|older|longer|over|above|after|mehr|älter|länger|über|nach)"
@@ -804,7 +821,7 @@ _EDGES = {
     "over": (rf"\b{_MORE}\s(?:than\s|als\s)?(?:{_AGE}|\w+\s)?$", ""),
     "first": (
         rf"\b(?:from|ab|day|tag|at\sleast|mindestens|minimum\sof)\s(?:dem\s|the\s)?{_AGE}?$",
-        r"\s(?:\w+\s){0,2}(?:or|oder|and|und)\s(?:more|older|over|above|longer|mehr|älter|darüber|länger)",
+        r"\s(?:\w+\s){0,2}(?:or|oder|and|und)\s(?:noch\s)?(?:more|older|over|above|longer|later|mehr|älter|darüber|länger|später)",
     ),
 }
 
@@ -824,8 +841,9 @@ _YEAR_OF_LIFE = re.compile(r"\.?\s(?:lebensjahr|geburtstag|birthday)")
 def _find_edge(text: str, span: Span) -> str:
     """Return what a number limits, by the words beside it."""
     before, after = text[max(0, span[0] - 40) : span[0]], text[span[1] : span[1] + 40]
-    if re.match(r"\.?\s(?:geburtstag|birthday)\b", after):  # before it, they are one year younger
-        return "under" if re.search(r"\b(?:bis|vor|until|before)\s(?:\w+\s)?$", before) else ""
+    if re.match(r"(?:\.|th)?\s(?:geburtstag|birthday)\b", after):  # before it, they are one year younger
+        side = re.search(r"\b(?:(?P<under>bis|vor|until|before)|ab|from)\s(?:\w+\s)?$", before)
+        return "" if side is None else "under" if side["under"] else "first"
     if re.match(r"\.?\slebensjahr", after) and re.search(r"\bab\s(?:dem\s|beginn\sdes\s)$", before):
         return "year of life"  # the 66th begins at 65
     for name, (left, right) in _EDGES.items():
@@ -1011,7 +1029,8 @@ _ON = re.compile(
 
 
 _CLOSED = re.compile(
-    r"\b(?:closed?|shut|not|no|nobody|except|zu(?=[.,;!])|geschlossen|nicht|kein\w*|niemand|außer)\b", re.IGNORECASE
+    r"\b(?:closed?|shut|not|no|never|nobody|except(?:ed)?|every\sday\sbut|zu(?=[.,;!])|geschlossen|nicht|kein\w*|niemand|außer)\b",
+    re.IGNORECASE,
 )
 
 

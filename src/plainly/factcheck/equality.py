@@ -2,8 +2,9 @@
 
 import re
 
-from plainly.factcheck.values import Value, digits, squeeze
+from plainly.factcheck.values import LAST_DAYS, Value, digits, squeeze
 
+_LAST_MINUTE = 1439  # of a day: until 23:59 is until midnight
 _EXACT = 1e-6  # the relative difference up to which two numbers are the same
 
 
@@ -85,7 +86,9 @@ _TIMES = re.compile("tag|woche|monat|jahr|stunde|minute|sekunde|day|week|month|y
 def is_equal_kind(value: Value, other: Value) -> bool:
     match value.kind:
         case "time":
-            return not set(value.numbers).isdisjoint(other.numbers)
+            return not {number % _LAST_MINUTE for number in value.numbers}.isdisjoint(
+                number % _LAST_MINUTE for number in other.numbers
+            )
         case "date":
             return _is_equal_date(value, other)
         case "amount":
@@ -156,7 +159,7 @@ def _is_equal_date(value: Value, other: Value) -> bool:
             if is_end or all(a == b or not a or not b for a, b in zip(own, theirs, strict=True)):
                 if is_end:
                     return True
-                if own[2] and not theirs[2] and not _EDGE.match(value.text.lower()):
+                if own[2] and not theirs[2] and not (_EDGE.match(value.text.lower()) or _limits(value, other)):
                     continue  # a day where the source has a month
                 if not (own[1] and theirs[1]) and own[0] != theirs[0]:
                     continue
@@ -164,6 +167,13 @@ def _is_equal_date(value: Value, other: Value) -> bool:
                     continue  # a month where the source has a year
                 return True
     return False
+
+
+def _limits(day: Value, month: Value) -> bool:
+    """Return whether a day is the first of a period that begins with a month, or the last of one that ends with it."""
+    bounds = {day.bound, month.bound}
+    last = LAST_DAYS[day.date[1] - 1] if day.date[1] else 0
+    return (day.date[2] == 1 and "from" in bounds) or (day.date[2] == last and "until" in bounds)
 
 
 def classify_harmless(value: Value, other: Value) -> str:

@@ -3,6 +3,7 @@
 Clauses are split at closed-class words and punctuation, which is enough to find the targets of negations and losses.
 """
 
+import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,20 +39,30 @@ PRECISE = 0.95  # the share of right findings, in both languages, from which a t
 MISPLACED, CALCULATED = "misplaced", "calculated"
 
 
-def select_precise(precision: Mapping[str, Mapping[str, Mapping[str, float]]]) -> frozenset[str]:
-    """Return the types of findings of which enough are right."""
-    counts: dict[str, list[float]] = {}
-    for rows in precision.values():
-        for name, row in rows.items():
-            right, n = counts.get(name, (0.0, 0.0))
-            counts[name] = [right + row["right"], n + row["n"]]
-    return frozenset(name for name, (right, n) in counts.items() if right >= PRECISE * n > 0)
+# Confidences from which a type may block: the lowest at which enough of its findings were right.
+LEVELS = (0.85, 0.9, 0.95, 0.97)
+CERTAIN, RULED = LEVELS[0], LEVELS[-1]  # the least of a certain finding, and that of one that follows from a rule alone
 
 
-BLOCKING = select_precise(PRECISION)
-# The confidence of a finding that needs no review, if its type is precise: in texts by authors from whom nothing was
-# learned, 97 % of 1,026 such findings about values that the source lacks were right, and 97 % of 74 about others.
-CERTAIN, CERTAIN_MISPLACED = 0.85, 0.95
+def is_precise(right: float, n: float) -> bool:
+    """Return whether enough findings were right for their type to block."""
+    return right >= PRECISE * n > 0
+
+
+def list_blocking(precision: Mapping[str, Mapping[str, Mapping[str, float]]]) -> dict[str, float]:
+    """Return the types of findings of which enough are right, in both languages together, from a confidence on."""
+    rows: dict[str, list[Mapping[str, float]]] = {}
+    for table in precision.values():
+        for name, row in table.items():
+            rows.setdefault(name, []).append(row)
+    return {
+        name: own[0]["from"]
+        for name, own in rows.items()
+        if is_precise(sum(row["right"] for row in own), sum(row["n"] for row in own))
+    }
+
+
+BLOCKING = list_blocking(PRECISION)
 SURE = 0.5  # the confidence from which a finding is probable; an output with one that harms is not faithful
 # The confidence from which a finding about a statement asks for review; one about a value does if it is probable. With
 # these limits about a quarter of the sound letters are sent to a person (docs/facts.md).
@@ -330,22 +341,17 @@ class FactFinding:
         return self.subtype or self.kind
 
     @property
-    def is_certain(self) -> bool:
-        """Whether nearly all findings of this confidence are right."""
-        return self.sure >= (CERTAIN_MISPLACED if self.subtype == MISPLACED else CERTAIN)
-
-    @property
     def harms(self) -> bool:
         """Whether a fact was probably changed, flipped or added."""
         return self.effect in HARMS and self.sure >= SURE
 
     @property
     def outcome(self) -> Outcome:
-        """What follows: a certain finding blocks the output if its type is precise; a probable one asks for review.
+        """What follows: a certain finding of a precise type blocks the output; a probable one asks for review.
 
         Losses pass, since simplifying leaves out, unless a value may have been confused with another one.
         """
-        if self.harms and self.type in BLOCKING and self.is_certain:
+        if self.harms and self.sure >= BLOCKING.get(self.type, math.inf):
             return "block"
         least = SURE if self.kind in VALUES else REVIEW.get(self.language, SURE)
         asks = self.effect in HARMS and self.sure >= least and not self.is_doubtful

@@ -198,7 +198,7 @@ def _grammar(language: str) -> _Grammar:
         else r"(?:aufeinander\s?folgend|weiter|voll|ganz|zusätzlich|letzt|nächst|erst|folgend)e[nrsm]?"
     )
     unit = _join((*periods, *working))
-    weekdays = "(?!mon|diens|donners|frei|sams|sonn|viertel|dreiviertel|halb)"
+    weekdays = "(?!arbeitswoche|mon|diens|donners|frei|sams|sonn|viertel|dreiviertel|halb)"
     prefix = (
         rf"(?:{weekdays}[a-zäöüß]{{3,}}?(?=tag|woche|monat|jahr)|(?:arbeits|wochen|unterrichts|schul|zeit|plus|minus|über)(?=stunde))?"
         if base == "de"
@@ -256,16 +256,22 @@ def _patterns(
     )
     yield _cased(r"\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]){9,30}(?<=\d)\b"), _Reader.read_reference
     # Dates in digits
-    yield r"\b\d{4}-\d{2}-\d{2}\b", _Reader.read_date_digits
+    yield r"\b(?:1\d|2[01])\d\d-\d{2}-\d{2}\b", _Reader.read_date_digits
     yield r"(?<![\w/.])\d{1,2}([/.])\s?\d{1,2}\1\s?(?:\d{4}|\d{2})(?![\w/])", _Reader.read_date_digits
     yield r"(?<![\w/.,])(?:0\d|[12]\d|3[01])\.(?:0\d|1[012])\.(?!\d)", _Reader.read_date_digits
+    yield r"(?<![\w/.,-])(?P<numeric>0?[1-9]|1[0-2])/(?P<year>20\d\d)(?![\w/-])", _Reader.read_month
     if language == "en":
         yield r"(?<![\w/.,])(?P<short>(?:1[3-9]|2\d|3[01])/(?:0\d|1[012]))(?![\w/%])", _Reader.read_date_digits
     if language == "de":
         yield (
-            r"(?<![\w/.,])(?P<short>\d{1,2}\.\s?\d{1,2}\.)(?!\s?\d)",
+            r"(?<![\w/.,])(?<!CHF\s)(?<!Fr\.\s)(?P<short>\d{1,2}\.\s?\d{1,2}\.)(?!\s?\d)",
             _Reader.read_date_digits,
         )
+    yield (
+        r"(?<![\w:.,])(?:(?P<hours>\d{1,2}):(?P<minutes>[0-5]\d):|(?P<minutes2>\d{1,2}):(?=[0-5]\d[.,]\d))"
+        r"(?P<seconds>[0-5]\d(?:[.,]\d{1,3})?)(?![\d:])(?:\s(?:hours|minutes|Stunden|Minuten)\b)?",
+        _Reader.read_duration,
+    )
     if language in LANGUAGES:
         yield from _date_patterns(language, full, months, days)
         yield from _time_patterns(language, cardinals)
@@ -274,7 +280,7 @@ def _patterns(
     # Contacts
     yield (
         (
-            r"(?<![\w/.,-])(?:\+\d{1,3}[\s/-]*(?:\(0\)\s*)?|00\d{2}|\(\d{2,5}\)|0\d{1,5})[\s/.-]{0,3}\d(?:[\s/.-]{0,3}\d){4,}(?![\w])"
+            r"(?<![\w/.,-])(?:\+\d{1,3}[\s/-]*(?:\(0\)\s*)?|00\d{2}|\(\d{2,5}\)|0\d{1,5})[\s/.-]{0,3}\d(?:[\s/.-]{0,3}\d){4,}(?!\w|\s(?:hours|days|minutes|weeks|Stunden|Tage|Minuten|Wochen|Uhr|%)\b)"
             r"|(?<![\w/.,-])\(?\d{3}\)?[\s.-]\d{3}[\s.-]\d{4}(?!\w)|(?<![\w/.,-])\d{3}-\d{4}(?![\w-])"
         ),
         _Reader.read_phone,
@@ -306,7 +312,7 @@ def _patterns(
     yield (
         _cased(r"""(?<![\w$£€¥.,/-])(?:
         [A-ZÄÖÜ]{1,5}[-/\s]\d+(?:[-/]\w+)+|[A-Z]{2,5}-\d\w*|[IVX]+\s[A-Z]\s\d+\s?[-–]\s?\d+/\d+|\d+\s[A-Z][A-Za-z]{0,2}\s\d+/\d+
-        |\d+(?:[/-](?:\d+|[A-Z]+)){2,}(?:-[A-Z])?|\d{3,}(?:[.]\d{1,6}){2,}|\d{4,}\.\d{4,}(?:[-/.]\d+)*|(?!\d{1,3}(?:\s\d{3})+(?!\s?\d))\d{3,4}(?:\s\d{1,4}){2,}|[A-Z]\s?\d{3}(?:\s\d{3}){1,3}|\d{7,}|\d+/\d+-[A-Z]|(?!(?:19|20)\d\d/\d\d(?!\d))\d{3,}/\d{2,4}|(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Z]+\d\w*|\d+[A-Z]+\d+\w*)(?:[-.]\w+)*)(?!\w)"""),
+        |[A-Z]{2}(?:\s\d\d){3,}(?:\s[A-Z])?|\d{4,}-[A-Z]|\d+(?:[/-](?:\d+|[A-Z]+)){2,}(?:-[A-Z])?|\d{3,}(?:[.]\d{1,6}){2,}|\d{4,}\.\d{4,}(?:[-/.]\d+)*|(?!\d{1,3}(?:\s\d{3})+(?!\s?\d))\d{3,4}(?:\s\d{1,4}){2,}|[A-Z]\s?\d{3}(?:\s\d{3}){1,3}|\d{7,}|\d+/\d+-[A-Z]|(?!(?:19|20)\d\d/\d\d(?!\d))\d{3,}/\d{2,4}|(?=\w*\d)(?=\w*[A-Za-z])(?:[A-Z]+\d\w*|\d+[A-Z]+\d+\w*)(?:[-.]\w+)*)(?!\w)"""),
         _Reader.read_reference,
     )
     yield (
@@ -314,6 +320,14 @@ def _patterns(
             rf"\b(?P<label>{label})\s+-?(?P<code>\d{{1,2}}(?:\s\d\d)+(?!\d)|[A-Z]{{0,3}}-?\d[\w/-]*(?:[./]\d+)*|[A-Z](?![\w'’]))"
         ),
         _Reader.read_labelled,
+    )
+    yield (
+        _cased(
+            r"\b(?:[Rr]eference|[Rr]ef\.?|[Bb]ooking|[Ii]nvoice|[Oo]rder|[Cc]ustomer|[Cc]ase|[Cc]laim|[Pp]olicy|[Pp]ermit|[Ll]icen[cs]e|"
+            r"Az\.|[A-ZÄÖÜ][a-zäöüß]*(?:nummer|zeichen)|Nummer|Nr\.)(?:\s(?:[Nn]umber|[Nn]o\.?|Nr\.|lautet|ist|is))?:?\s+"
+            r"(?P<code>(?=[\w./-]*(?:\d{3}|[A-Z]))[A-Z]{0,4}\d\w*(?:[-/.]\w*\d\w*)+)(?!\w)"
+        ),
+        _Reader.read_code,
     )
     yield house, _Reader.read_house
     if language in LANGUAGES:
@@ -445,7 +459,7 @@ def _date_patterns(
         )
         yield (
             _cased(
-                r"\b(?P<weekday>Mo|Di|Mi|Do|Fr|Sa|So)\b\.?(?=\s?[-–/,&:]|\s(?:bis|und)\s[A-Z]|\s\d)|(?<=[-–/&])(?P<weekday2>Mo|Di|Mi|Do|Fr|Sa|So)\b"
+                r"\b(?P<weekday>Mo|Di|Mi|Do|Fr(?!\.\s\d+(?:\.\d\d|\.[-–]|,))|Sa|So)\b\.?(?=\s?[-–/,&:]|\s(?:bis|und)\s[A-Z]|\s\d)|(?<=[-–/&])(?P<weekday2>Mo|Di|Mi|Do|Fr|Sa|So)\b"
             ),
             _Reader.read_weekday,
         )
@@ -468,7 +482,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
         half = r"(?:\s?(?P<half>[ap])\.?\s?m\b\.?)"
         end = r"(?:\s?(?:hours|hrs|h|o['’]clock)\b)"
         yield (
-            rf"\b(?:(?P<past>half\spast)|(?:a\s)?(?P<quarter>quarter)\s(?P<side>past|to|after|before)|(?:(?P<minutes>\d{{1,2}}|{minutes})\s(?:minutes\s)?|(?P<minutes2>{words})\sminutes\s)(?P<side2>past|to|before|after))\s{hour}(?:{half}|{end})?(?!\s(?:%|per|days?|weeks?|months?|years?|hours|minutes|people|of)\b)(?![\w:.,]*\d)",
+            rf"\b(?:(?P<past>half\spast)|(?:a\s)?(?P<quarter>quarter)\s(?P<side>past|to|after|before)|(?:(?P<minutes>\d{{1,2}}|{minutes})\s(?:minutes\s)?|(?P<minutes2>{words})\sminutes?\s)(?P<side2>past|to|before|after))\s{hour}(?:{half}|{end})?(?!\s(?:%|per|days?|weeks?|months?|years?|hours|minutes|people|of)\b)(?![\w:.,]*\d)",
             _Reader.read_spoken_time,
         )
         yield r"\b(?:(?:12|twelve)\s(?:o['’]clock\s)?)?(?P<name>noon|midday|midnight)\b", _Reader.read_time_name
@@ -478,9 +492,14 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
         )
         yield (
             r"\b(?:at|by|to|from|till|until|after|before|between)\s(?P<dotted>(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d))"
-            r"(?![\d.,]*\d|\s?(?:%|per\b|percent|million|[a-z]{1,2}\b)"
+            r"(?![\d.,]*\d|\s?(?:%|per\b|percent|million|(?!(?:on|at|to|by|in|or|if|we)\b)[a-z]{1,2}\b)"
             rf"|[-\s](?:{_join(name for name in _UNITS if len(name) > 2)}|pounds|euros|dollars|times)\b)",
             _Reader.read_dotted_time,
+        )
+        yield (
+            r"\bthe\s(?P<dotted>(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d))"
+            r"(?=\s(?:service|train|bus|coach|flight|ferry|sailing|departure|crossing)\b)",
+            _Reader.read_time,
         )
         yield (
             rf"(?<=\b(?:at|by|to)\s){hour}\s(?P<spoken>fifteen|thirty|forty-five)\b|"
@@ -511,9 +530,13 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
         )
     else:
         end = r"(?:\s?(?:Uhr|h)\b)"
+        yield (
+            rf"(?<=(?:rgens|bends|orgen|ittag|Abend|Nacht|abend|nacht)\sum\s){hour}\b(?!\s(?:Prozent|Euro|Uhr)|\s?%|[.,:]\d)",
+            _Reader.read_time,
+        )
         listed = r"(?:\s?(?:,|und|sowie|bis|oder|–|-|/)\s?(?:um\s|von\s)?\d{1,2}(?:[:.]\d\d)?)*"
         yield (
-            rf"\b(?:(?P<tohalf>fünf|zehn|5|10)\s(?P<halfside>vor|nach)\s)?(?:(?P<past>halb)|(?P<quarter>(?:drei\s?)?viertel)\s?(?P<side>vor|nach)?|(?:(?P<minutes>\d{{1,2}}|{minutes})\s(?:Minuten\s)?|(?P<minutes2>{words})\sMinuten\s)(?P<side2>vor|nach))\s{hour}\b(?!\s?(?:%|prozent|tagen?|wochen?|monaten?|jahren?|stunden?|minuten?|euro|der|von|liter|meter|kilo)\b)(?![.,:]?\d){end}?",
+            rf"\b(?:(?P<tohalf>\d{{1,2}}|{words})\s(?:Minuten?\s)?(?P<halfside>vor|nach)\s(?=halb))?(?:(?P<past>halb)|(?P<quarter>(?:drei\s?)?viertel)\s?(?P<side>vor|nach)?|(?:(?P<minutes>\d{{1,2}}|{minutes})\s(?:Minuten\s)?|(?P<minutes2>{words})\sMinuten\s)(?P<side2>vor|nach))\s{hour}\b(?!\s?(?:%|prozent|tagen?|wochen?|monaten?|jahren?|stunden?|minuten?|euro|der|von|liter|meter|kilo)\b)(?![.,:]?\d){end}?",
             _Reader.read_spoken_time,
         )
         yield (
@@ -521,7 +544,7 @@ def _time_patterns(language: str, cardinals: list[str]) -> Iterator[tuple[str, _
             _Reader.read_time_name,
         )
         yield (
-            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d|\s?%|,\d)|\.(?P<minute4>[0-5]\d)(?=\s?(?:bis|und|oder|–|-)\s?\d{{1,2}}\.\d\d\sUhr))",
+            rf"(?<![\w.:,])(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d)(?![\d:]){end}?|\.(?P<minute2>[0-5]\d){end}|\sUhr\s(?P<minute3>[0-5]\d)(?!\d|\s?%|,\d)|\sUhr\sund\s(?P<minute5>[0-5]?\d)\sMinuten|\.(?P<minute4>[0-5]\d)(?=\s?(?:bis|und|oder|–|-)\s?\d{{1,2}}\.\d\d\sUhr))",
             _Reader.read_time,
         )
         yield rf"(?<![\w.:,]){hour}{end}(?!\s?\d)", _Reader.read_time
@@ -632,6 +655,9 @@ class _Reader:
             return
         yield Value(match.span(), "reference", match[0], key=squeeze(code), unit=label, form="label")
 
+    def read_code(self, match: re.Match[str]) -> Iterator[Value]:
+        yield Value(match.span("code"), "reference", match["code"], key=squeeze(match["code"]), form="code")
+
     def read_reference(self, match: re.Match[str]) -> Iterator[Value]:
         end = match.end()
         if word := re.search(r"-[A-ZÄÖÜ]?[a-zäöüß]{2,}$", match[0]):  # an A4-sheet
@@ -711,6 +737,9 @@ class _Reader:
         else:
             yield from self._date(match, (match.start(), end), year, month, day, "day" if day else "month")
 
+    def read_month(self, match: re.Match[str]) -> Iterator[Value]:
+        yield from self._date(match, match.span(), int(match["year"]), int(match["numeric"]), 0, "month")
+
     def read_month_day(self, match: re.Match[str]) -> Iterator[Value]:
         """Read a day whose month is named elsewhere: "on Monday the 30th"."""
         if 1 <= int(match["short"]) <= 31:
@@ -783,7 +812,7 @@ class _Reader:
         if match["past"]:
             minutes = 60 * hour + (-30 if german else 30)
             if groups.get("tohalf"):
-                minutes += (5 if match["tohalf"] in ("5", "fünf") else 10) * (-1 if match["halfside"] == "vor" else 1)
+                minutes += self._hour(match["tohalf"]) * (-1 if match["halfside"] == "vor" else 1)
         elif match["quarter"]:
             three = match["quarter"].lower().startswith("drei")
             side = match["side"]
@@ -811,7 +840,9 @@ class _Reader:
         hour = self._hour(hour_text)
         if hour > 24:
             return
-        minute = next((groups[key] for key in ("minute", "minute2", "minute3", "minute4") if groups.get(key)), "")
+        minute = next(
+            (groups[key] for key in ("minute", "minute2", "minute3", "minute4", "minute5") if groups.get(key)), ""
+        )
         if word := groups.get("spoken") or groups.get("spoken2"):
             minute = {"fifteen": "15", "thirty": "30", "forty-five": "45"}[word.lower()]
         minutes = 60 * hour + int(minute or 0)
@@ -861,6 +892,13 @@ class _Reader:
             float(minutes // 60),
             in_words=not match[0][0].isdigit(),
         )
+
+    def read_duration(self, match: re.Match[str]) -> Iterator[Value]:
+        """Read "2:11:46" and "4:03.85" as the time that something took."""
+        seconds = float(match["seconds"].replace(",", "."))
+        seconds += 3600 * int(match["hours"] or 0) + 60 * int(match["minutes"] or match["minutes2"])
+        days = seconds / 86_400
+        yield Value(match.span(), "period", match[0], (days,), seconds, scale=1 / 86_400)
 
     # Numbers with what they count
 
@@ -1070,7 +1108,7 @@ class _Reader:
 
         if symbol:
             options = _CURRENCIES.get(symbol.lower()) or _CURRENCIES.get(symbol[-1]) or [("", 1.0)]
-            return build("amount", end, unit=options[0][0], form="")
+            return self._add_cents(build("amount", end, unit=options[0][0], form=""))
         if percent := _PERCENT.match(text, end):
             return build("percent", percent.end(), 0.1 if percent[2] else 1.0, form="")
         if money := (_MONEY_GLUED if glued else _MONEY).match(text, end):
@@ -1095,12 +1133,7 @@ class _Reader:
                 return replace(
                     result, numbers=both, span=(start, cent_match.end()), text=text[start : cent_match.end()]
                 )
-            cents = _CENTS.match(text, until)
-            word = (cents[1] or cents[2]).lower() if cents else ""
-            if cents and (part := int(word) if word.isdigit() else self.grammar.words.get(word, 0)):
-                numbers = tuple(number + part / 100 for number in result.numbers)
-                return replace(result, numbers=numbers, span=(start, cents.end()), text=text[start : cents.end()])
-            return result
+            return self._add_cents(result)
         if (
             self.language in LANGUAGES
             and value.form in ("", "fraction", "ordinal")
@@ -1132,7 +1165,7 @@ class _Reader:
                     numbers = tuple(number + int(parts[1]) / 100 for number in result.numbers)
                     return replace(result, numbers=numbers, span=(start, parts.end()), text=text[start : parts.end()])
                 below = _BELOW_ZERO.match(text, until)  # nine degrees below zero
-                if unit == "temperature" and (below or re.search(r"(?:^|[\s(])[-−–]$", text[:start])):
+                if unit == "temperature" and (below or re.search(_MINUS, text[max(0, start - 8) : start])):
                     until = below.end() if below else until
                     numbers = tuple(-number for number in result.numbers)
                     return replace(
@@ -1151,6 +1184,16 @@ class _Reader:
             year = int(word)
             return replace(value, kind="date", form="year", date=(year, 0, 0))
         return self._read_share(value)
+
+    def _add_cents(self, amount: Value) -> Value:
+        """Return an amount with the cents that follow it: "three euros and ten cents", "£54 and 30p"."""
+        start, end = amount.span
+        cents = _CENTS.match(self.text, end)
+        word = (cents[1] or cents[2]).lower() if cents else ""
+        if cents and (part := int(word) if word.isdigit() else self.grammar.words.get(word, 0)):
+            numbers = tuple(number + part / 100 for number in amount.numbers)
+            return replace(amount, numbers=numbers, span=(start, cents.end()), text=self.text[start : cents.end()])
+        return amount
 
     def _read_share(self, value: Value) -> Value:
         """Read "one in ten", "3 out of 4", "three of four": a share."""
@@ -1246,8 +1289,12 @@ class _Reader:
             scale=factor,
             form="interval" if form == "interval" or groups.get("beat") else "",
         )
-        before = self.text[max(0, start - 24) : start].lower()
-        if re.search(r"\b(?:every|each|once\s(?:every|in)|alle|per|pro|je)\s(?:\w+\s)?$", before):
+        before = self.text[max(0, start - 44) : start].lower()
+        if re.search(
+            r"\b(?:(?:every|each|once\s(?:every|in)|alle|per|pro|je)\s(?:\w+\s)?|"
+            r"(?:intervals\sof|im\sabstand\svon|in\sabständen\svon)\s(?:\w+\s){0,4})$",
+            before,
+        ):
             result = replace(result, form="interval")
         return result
 
@@ -1316,12 +1363,15 @@ class _Reader:
                 self._add(
                     Value(match.span(), "quantity", match[0], (factor,), 1.0, measure, factor, "per", in_words=True)
                 )
+        for match in _COMPOUND.finditer(self.text) if self.language == "de" else ():
+            if not any(self.taken[match.start() : match.end()]):
+                days = _PERIODS[match["unit"].lower()]
+                self._add(Value(match.span(), "period", match[0], (days,), 1.0, form="interval"))
         for match in _INTERVAL.finditer(self.text):
             start, end = match.span()
             inside = [value for value in self.values if value.span[0] < end and value.span[1] > start]
-            if any(
-                value.kind not in ("number",) or value.form not in ("ordinal", "times", "special") for value in inside
-            ):
+            replaceable = {*_REPLACEABLE, ("percent", "fraction")} if match["often"] else _REPLACEABLE
+            if any((value.kind, value.form) not in replaceable for value in inside):
                 continue
             days = 14.0 if match["odd"] else 7.0 if match["order2"] else self._days_of(match)
             raw = 1.0
@@ -1348,7 +1398,10 @@ class _Reader:
                 and (value.kind == "period" or value.unit == "length")
                 and value.scale < last.scale
                 and value.number < last.scale
-                and re.fullmatch(r"\s(?:and\s|und\s)?", self.text[last.span[1] : value.span[0]])
+                and re.fullmatch(
+                    r",?\s(?:and\s|und\s)?" if last.scale < 1 else r"\s(?:and\s|und\s)?",
+                    self.text[last.span[1] : value.span[0]],
+                )
             ):
                 span = last.span[0], value.span[1]
                 numbers = (last.number + value.number, last.number)  # the second may be left out
@@ -1392,7 +1445,7 @@ class _Reader:
                 ):
                     scale = second.scale
                     is_below = second.unit == "temperature" and re.search(
-                        r"(?:^|[\s(])[-−–]$", self.text[: first.span[0]]
+                        _MINUS, self.text[max(0, first.span[0] - 8) : first.span[0]]
                     )
                     first = replace(first, raw=-first.raw, numbers=(-first.number,)) if is_below else first
                     values[at] = replace(
@@ -1407,15 +1460,18 @@ class _Reader:
     def _find_interval(self, values: list[Value], at: int) -> float:
         """Return the days after which an amount is due again: "10 euros a month", "weekly charges of 10 euros"."""
         start, end = values[at].span
-        if due := _PER.match(self.text, end):
+        due = _PER.match(self.text, end)
+        if due and not due[0].lstrip().startswith(","):
             return self._days_of(due)
+        if values[at].kind in ("quantity", "period"):
+            return 0.0
         for other, first, last in (
             *((value, end, value.span[0]) for value in values[at + 1 : at + 2]),
             *((value, value.span[1], start) for value in values[max(0, at - 1) : at]),
         ):
             if other.form == "interval" and other.raw == 1 and _CLOSE_BY.fullmatch(self.text, first, last):
                 return other.number
-        return 0.0
+        return self._days_of(due) if due else 0.0
 
     def _qualify(self, values: list[Value], at: int) -> Value:
         """Return a value with what limits it and how often it is due."""
@@ -1427,6 +1483,8 @@ class _Reader:
         before, after = self.text[since:start].lower(), self.text[end : end + 28].lower()
         before = re.split(r"[.;:!?\n](?:\s|$)", before)[-1]
         bound = _find_bound(before, after, value.kind)
+        if bound == "min" and value.form == "interval" and re.search(r"\b(?:every|once|alle)\s(?:\w+\s)?$", before):
+            bound = "max"  # at least every three hours
         per = 0.0
         if value.kind in ("amount", "percent") or (value.kind in ("quantity", "period") and not value.form):
             per = self._find_interval(values, at)
@@ -1545,6 +1603,12 @@ _INTERVAL = re.compile(
     |(?P<odd>odd|even|ungerade[nr]?|gerade[nr]?)[-\s](?:numbered\s)?(?:calendar\s)?(?:weeks|kalenderwochen|wochen)))\b""",
     re.VERBOSE | re.IGNORECASE,
 )
+_REPLACEABLE = {("number", "ordinal"), ("number", "times"), ("number", "special")}  # by an interval around them
+_COMPOUND = re.compile(  # Jahresbeitrag
+    r"\b(?P<unit>Jahres|Monats|Wochen|Tages|Quartals)(?:grund|netto|brutto|kalt|gesamt|mindest)*"
+    r"(?:gebühr|beitrag|miete|kaltmiete|rate|prämie|zins|lohn|gehalt|preis|pauschale|betrag|kosten|einkommen|entgelt)\w*",
+    re.IGNORECASE,
+)
 _LONG_TIMES = "decades|centuries|millennia|jahrzehnten?|jahrhunderten?|jahrtausenden?"
 _BARE = re.compile(
     rf"\b(?:(?:for|after|within|nach|seit|in|binnen|erst\snach)\s(?P<unit>minutes|hours|days|weeks|months|years|minuten|stunden|tagen|wochen|monaten|jahren|{_LONG_TIMES}))\b",
@@ -1570,7 +1634,7 @@ _STREETS = {
     "st": "street", "rd": "road", "ln": "lane", "ave": "avenue", "dr": "drive", "blvd": "boulevard",
 }  # fmt: skip
 _CLOCK = re.compile(
-    r"\d:[0-5]\d|o['’]clock|\d\s?[ap]\.?m\b|\b(?:quarter|half)\s(?:to|past)\b|\b(?:noon|morning|afternoon|evening|night|midnight)\b",
+    r"\d:[0-5]\d|\b0\d\.[0-5]\d\b|\.[0-5]\d\son\s\w+day\b|o['’]clock|\d\s?[ap]\.?m\b|\b(?:quarter|half)\s(?:to|past)\b|\b(?:noon|morning|afternoon|evening|night|midnight)\b",
     re.IGNORECASE,
 )
 _CENTIMETRES = re.compile(r"\s(\d\d)(?![\d.,:]*\d|\s?(?:[%°]|[ckm]?m\b|k?g\b|m?l\b|mal\b|Uhr|Zentimet|[Cc]entimet|-))")
@@ -1586,17 +1650,18 @@ _SCALED = re.compile(
     r"\s?[-\s]?(hundred|thousand|million|millions|billion|trillion|bn|dozen|dutzend|hundert|tausend|tsd\.?|millionen|mio\.?|milliarden?|mrd\.?|billionen)(?!\w)",
     re.IGNORECASE,
 )
-_AND_A = re.compile(r"[-\s]+and[-\s]+a[-\s]+(half|quarter)\b|\s?ein(?:halb)\b|\s?([½¼¾])", re.IGNORECASE)
+_AND_A = re.compile(r"[-\s]+and[-\s]+(?:a|one)[-\s]+(half|quarter)\b|\s?ein(?:halb)\b|\s?([½¼¾])", re.IGNORECASE)
 _DAYS_LISTED = re.compile(r"\.?\s?(?:,|/|–|-|und|bis|oder|auf\sden|bis\szum|to|and|or|until)\s?(?:den\s|the\s)?")
 _RANGE = re.compile(r"\s?(?:to|until|and|or|bis|und|oder|–|-|through)\s?(?:(?:the|zum|den|dem)\s)?")
-_BELOW_ZERO = re.compile(r"\s(?:below\s(?:zero|freezing)|unter\snull)\b", re.IGNORECASE)
+_MINUS = r"(?:^|[\s(])(?:[-−–]|minus\s)$"
+_BELOW_ZERO = re.compile(r"\s(?:below\s(?:zero|freezing)|of\sfrost|unter\snull|minus|frost)\b", re.IGNORECASE)
 _YEAR_BEFORE = re.compile(r"\b(1[0-9]|20)\d\d(?:\s?[-–/]\s?)$")
 _UNIT = re.compile(
-    r"[-\s]?((?:square|cubic|sq|(?:degrees?|grad)(?=[-\s.]+(?:celsius|fahrenheit)))[-\s.]+)?([A-Za-zäöüßµμ°²³/%]+(?:[23]|\s[²³])?)",
+    r"[-\s]?((?:square|cubic|sq|nautical|kilowatt(?=[-\s]hours?\b)|(?:degrees?|grad)(?=[-\s.]+(?:celsius|fahrenheit)))[-\s.]+)?([A-Za-zäöüßµμ°²³/%]+(?:[23]|\s[²³])?)",
     re.IGNORECASE,
 )
 _UNIT_GLUED = re.compile(
-    r"((?:square|cubic|sq|(?:degrees?|grad)(?=[-\s.]+(?:celsius|fahrenheit)))[-\s.]+)?([A-Za-zäöüßµμ°²³/%]+[23]?)",
+    r"((?:square|cubic|sq|nautical|kilowatt(?=[-\s]hours?\b)|(?:degrees?|grad)(?=[-\s.]+(?:celsius|fahrenheit)))[-\s.]+)?([A-Za-zäöüßµμ°²³/%]+[23]?)",
     re.IGNORECASE,
 )
 
@@ -1609,7 +1674,7 @@ def _starts_number(word: str, language: str) -> bool:
     return language in LANGUAGES and bool(_first_words(language).fullmatch(word))
 
 
-_CODES = frozenset(["eur", "usd", "gbp", "chf", "pln", "sek", "nok", "dkk"])
+_CODES = frozenset(["eur", "usd", "gbp", "chf", "pln", "sek", "nok", "dkk", "fr", "sfr"])
 
 
 @cache
