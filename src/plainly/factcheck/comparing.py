@@ -511,7 +511,7 @@ class _Comparison:
         for value in values:
             explanation = explanations.get(id(value))
             other = replaced.get(id(value)) if explanation is None else self._find_closest(value, lost)
-            kept = self._find_addressed(value) if other is None else None
+            nearest = self._find_addressed(value) if other is None else None
             evidence = self._describe_value(value) | {
                 "new": capped(len(rest), 4),
                 "explained": capped(len(explanations), 4),
@@ -527,8 +527,8 @@ class _Comparison:
                 evidence |= self._describe_explanation(explanation, lost)
             if other is not None:
                 evidence |= self._compare_with(value, other, rest) | {"replaces": 1.0}
-            elif kept is not None:
-                evidence |= self._compare_with(value, kept, rest)
+            elif nearest is not None:
+                evidence |= self._compare_with(value, nearest, rest)
             yield JudgedValue(value, "new", evidence, other, explanation)
         self._take(*replaced.values())
 

@@ -323,8 +323,8 @@ def _patterns(
     )
     yield (
         _cased(
-            r"\b(?:[Rr]eference|[Rr]ef\.?|[Bb]ooking|[Ii]nvoice|[Oo]rder|[Cc]ustomer|[Cc]ase|[Cc]laim|[Pp]olicy|[Pp]ermit|[Ll]icen[cs]e|"
-            r"Az\.|[A-ZÄÖÜ][a-zäöüß]*(?:nummer|zeichen)|Nummer|Nr\.)(?:\s(?:[Nn]umber|[Nn]o\.?|Nr\.|lautet|ist|is))?:?\s+"
+            r"\b(?:(?i:reference|ref\.?|booking|invoice|order|customer|case|claim|policy|permit|licen[cs]e)|Az\.|"
+            r"[A-ZÄÖÜ][a-zäöüß]*(?:nummer|zeichen)|Nummer|Nr\.)(?:\s(?:(?i:number|no\.?)|Nr\.|lautet|ist|is))?:?\s+"
             r"(?P<code>(?=[\w./-]*(?:\d{3}|[A-Z]))[A-Z]{0,4}\d\w*(?:[-/.]\w*\d\w*)+)(?!\w)"
         ),
         _Reader.read_code,
@@ -1605,7 +1605,7 @@ _INTERVAL = re.compile(
 )
 _REPLACEABLE = {("number", "ordinal"), ("number", "times"), ("number", "special")}  # by an interval around them
 _COMPOUND = re.compile(  # Jahresbeitrag
-    r"\b(?P<unit>Jahres|Monats|Wochen|Tages|Quartals)(?:grund|netto|brutto|kalt|gesamt|mindest)*"
+    r"\b(?P<unit>(?:Jahr|Tag)es|Monats|Wochen|Quartals)(?:grund|netto|brutto|kalt|gesamt|mindest)*"
     r"(?:gebühr|beitrag|miete|kaltmiete|rate|prämie|zins|lohn|gehalt|preis|pauschale|betrag|kosten|einkommen|entgelt)\w*",
     re.IGNORECASE,
 )
