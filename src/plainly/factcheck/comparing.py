@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from plainly.core import limits
-from plainly.core.formatting import abridge
+from plainly.core.formatting import visible
 from plainly.factcheck.derivations import CERTAIN_ORIGINS, Derivations, date_of
 from plainly.factcheck.equality import (
     KEYS,
@@ -107,6 +107,9 @@ def describe_values(pair: MatchedPair) -> list[JudgedValue]:
     return _Comparison.of(pair).describe()
 
 
+Votes = list[tuple[Value, float]]  # values of the source, and how many words each has of one of the output
+
+
 class _Comparison:
     """The values of one pair."""
 
@@ -114,9 +117,8 @@ class _Comparison:
     def of(cls, pair: MatchedPair) -> "_Comparison":
         language = pair.language or "en"
         sources, outputs = (read_values(reading.text, language) for reading in (pair.source, pair.output))
-        limits.check(
-            "values", len(sources) * len(outputs), f"The output “{abridge(pair.output.text, 40)}” with its source"
-        )
+        subject = f"The output “{visible(pair.output.text[:40])}…” with its source"
+        limits.check("values", len(sources) * len(outputs), subject)
         return cls(pair, sources, outputs)
 
     def __init__(self, pair: MatchedPair, sources: Sequence[Value], outputs: Sequence[Value]) -> None:
@@ -261,7 +263,7 @@ class _Comparison:
             return max((rate(value, other) for other in values), default=0.0)
 
         described = self._describe_value(value)
-        is_due_otherwise = self._is_due_otherwise(value, others) or described.get("contradicts", 0.0) > 0
+        differs = self._differs_in_interval(value, others) or described.get("contradicts", 0.0) > 0
         evidence = described | {
             "turned": float(turned is not None),
             "another kind": float(all(other.kind != value.kind for other in others)),
@@ -282,7 +284,7 @@ class _Comparison:
             "shared lost": most(self._count_shared, lost),
             "beside": most(self._is_beside, others),
             "beside rival": most(self._is_beside, rivals),
-            "votes": capped(sum(number for other, number in votes if any(other is own for own in others)), 6),
+            "votes": capped(sum(number for other, number in votes if id(other) in own), 6),
             "votes against": capped(sum(number for other, number in votes if other in rivals), 6),
             "votes lost": capped(sum(number for other, number in votes if other in lost), 6),
             "aligned": most(self._rate_place, others),
@@ -298,7 +300,7 @@ class _Comparison:
             **{f"calculation: {name}": 1.0 for name in self.derivations.list_calculations(value, self._near(value))},
             "exchanged": float(exchanged is not None) + float(exchanged is not None and exchanged in lost),
             "borrowed": capped(gain, 4),
-            "contradicts": float(reverse is not None or is_due_otherwise),
+            "contradicts": float(reverse is not None or differs),
         }
         explanation = None
         if value.text.lower() not in {other.text.lower() for other in others} and not value.weak:
@@ -311,7 +313,7 @@ class _Comparison:
         other = turned or reverse or exchanged or borrowed or likeliest or others[0]
         return JudgedValue(value, "equal", evidence, other, explanation)
 
-    def _count_votes(self, value: Value) -> list[tuple[Value, float]]:
+    def _count_votes(self, value: Value) -> Votes:
         """Return values of the source that stand by the words of a value, and how many of its words each has.
 
         Its words are those that are nearer to it than to other values that measure the same; nearer words count more.
@@ -444,10 +446,10 @@ class _Comparison:
                 marks = [{other.bound, other.share, *_side_words(self.pair.source.text, other)} for other in others]
                 if all(theirs in mark and ours not in mark for mark in marks):
                     return others[0]
-        return others[0] if self._is_due_otherwise(value, others) else None
+        return others[0] if self._differs_in_interval(value, others) else None
 
-    def _is_due_otherwise(self, value: Value, others: Sequence[Value]) -> bool:
-        """Return whether a value is due more or less often than in the source: "£48 a month", "£48 a year"."""
+    def _differs_in_interval(self, value: Value, others: Sequence[Value]) -> bool:
+        """Return whether a value is for another interval than in the source: "£48 a month", "£48 a year"."""
         due = [other.per for other in others if other.kind == value.kind] if value.per else []
         return bool(due) and all(per and not is_close(per, value.per, 0.02) for per in due)
 
@@ -511,7 +513,8 @@ class _Comparison:
         for value in values:
             explanation = explanations.get(id(value))
             other = replaced.get(id(value)) if explanation is None else self._find_closest(value, lost)
-            nearest = self._find_addressed(value) if other is None else None
+            votes = self._count_votes(value)
+            nearest = other or self._find_addressed(value, votes)
             evidence = self._describe_value(value) | {
                 "new": capped(len(rest), 4),
                 "explained": capped(len(explanations), 4),
@@ -525,10 +528,8 @@ class _Comparison:
             }
             if explanation is not None:
                 evidence |= self._describe_explanation(explanation, lost)
-            if other is not None:
-                evidence |= self._compare_with(value, other, rest) | {"replaces": 1.0}
-            elif nearest is not None:
-                evidence |= self._compare_with(value, nearest, rest)
+            if nearest is not None:
+                evidence |= self._compare_with(value, nearest, rest, votes) | {"replaces": float(other is not None)}
             yield JudgedValue(value, "new", evidence, other, explanation)
         self._take(*replaced.values())
 
@@ -556,16 +557,14 @@ class _Comparison:
         best = max(rated, default=(0.0, 0))
         return lost[best[1]] if best[0] > 0 else None
 
-    def _find_addressed(self, value: Value) -> Value | None:
+    def _find_addressed(self, value: Value, votes: Votes) -> Value | None:
         """Return the value of the source by whose words a value stands, or else the one that it fits best."""
-        votes = self._count_votes(value)
         return max(votes, key=lambda vote: vote[1])[0] if votes else self._find_closest(value, self._near(value))
 
-    def _compare_with(self, value: Value, other: Value, values: Sequence[Value]) -> Evidence:
+    def _compare_with(self, value: Value, other: Value, values: Sequence[Value], votes: Votes) -> Evidence:
         """Return what speaks for the change of a value of the source to a new one."""
         alike = [mine for mine in self.free if is_alike(value, mine) and mine.kind == other.kind]
         rivals = [mine for mine in self._near(value) if mine.kind == other.kind and mine is not other]
-        votes = self._count_votes(value)
         ratio = math.log((abs(value.number) + 1e-9) / (abs(other.number) + 1e-9))
         return {
             "in place": float(self._is_in_place(value, other)),
@@ -612,7 +611,7 @@ class _Comparison:
         }
 
     def _describe_owner(self, interval: Value) -> Evidence:
-        """Return whether the source has the value that is due at an interval, and whether it is due otherwise there."""
+        """Return whether the source has the value that an interval belongs to, and whether with another interval."""
         owners = [
             (value, others)
             for value, others in zip(self.outputs, self.equals, strict=True)
@@ -624,7 +623,7 @@ class _Comparison:
         return {
             "owner equal": float(bool(others)),
             "owner due": float(any(other.per for other in others)),
-            "contradicts": float(self._is_due_otherwise(value, others)),
+            "contradicts": float(self._differs_in_interval(value, others)),
         }
 
     def _is_free(self, value: Value) -> bool:
@@ -796,15 +795,13 @@ def _find_nearest(values: Sequence[Value], text: ReadText, place: int) -> Value 
 
     def measure_gap(value: Value) -> int:
         between = text.text[min(end, value.span[1]) : max(start, value.span[0])]
-        return _gap(value.span, (start, end)) + (_BREAK if _JOINT.search(between) else 0)
+        return _gap(value.span, (start, end)) + (_ACROSS_JOINT if _JOINT.search(between) else 0)
 
     return min(values, key=measure_gap, default=None)
 
 
 _JOINT = re.compile(r"[,;:.]\s|\b(?:and|or|und|oder|sowie|but|aber)\b")
-_BREAK = 25  # characters that a comma counts as
-
-
+_ACROSS_JOINT = 25  # characters that a comma or "and" between a word and a value adds to their distance
 _IN_A_CHANGE = 40  # characters between the old and the new value
 _OLD = re.compile(
     r"\b(?:instead\sof|rather\sthan|(?:an)?statt|(?:not|nicht)(?:\smehr)?|no\slonger|(?:up|down|increased|reduced|raised)\sfrom"

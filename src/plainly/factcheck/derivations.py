@@ -24,7 +24,8 @@ _MEASURED = ("amount", "percent", "quantity", "period", "number")
 _USUAL_FACTORS = (2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 12.0, 24.0, 52.0, 60.0, 100.0)
 _FACTORS_UP_TO = 60
 _NEARLY = 0.12  # a month and four weeks, a year and eleven months
-# Names of origins that leave no doubt: a number and its extension, a period and by what it is extended, closed days.
+# Names of origins that leave no doubt: a telephone number with its extension, a period with another one that is
+# added to it, and a weekday on which something is closed.
 COMPOSED, EXTENDED, OUT_OF_RANGE = "composed", "extended", "weekday out of a range"
 CERTAIN_ORIGINS = frozenset({COMPOSED, EXTENDED, OUT_OF_RANGE})
 Operands = tuple[Value, ...]  # values of the source that another one is calculated from
@@ -77,10 +78,8 @@ class Derivations:
         """Yield the ways in which a value could be calculated from some of the source; many are coincidences."""
         if value.kind not in _MEASURED:
             return
-        target, same = (
-            value.number,
-            [other for other in sources if measure(other) == measure(value) and other.numbers],
-        )
+        target = value.number
+        same = [other for other in sources if measure(other) == measure(value) and other.numbers]
         numbers = list(dict.fromkeys(other.number for other in same))
         plain = {
             other.raw

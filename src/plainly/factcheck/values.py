@@ -656,6 +656,7 @@ class _Reader:
         yield Value(match.span(), "reference", match[0], key=squeeze(code), unit=label, form="label")
 
     def read_code(self, match: re.Match[str]) -> Iterator[Value]:
+        """Read a reference after the word for it, without this word: "booking 20268-K"."""
         yield Value(match.span("code"), "reference", match["code"], key=squeeze(match["code"]), form="code")
 
     def read_reference(self, match: re.Match[str]) -> Iterator[Value]:
@@ -738,6 +739,7 @@ class _Reader:
             yield from self._date(match, (match.start(), end), year, month, day, "day" if day else "month")
 
     def read_month(self, match: re.Match[str]) -> Iterator[Value]:
+        """Read a month in digits: 11/2027."""
         yield from self._date(match, match.span(), int(match["year"]), int(match["numeric"]), 0, "month")
 
     def read_month_day(self, match: re.Match[str]) -> Iterator[Value]:
@@ -1165,7 +1167,7 @@ class _Reader:
                     numbers = tuple(number + int(parts[1]) / 100 for number in result.numbers)
                     return replace(result, numbers=numbers, span=(start, parts.end()), text=text[start : parts.end()])
                 below = _BELOW_ZERO.match(text, until)  # nine degrees below zero
-                if unit == "temperature" and (below or re.search(_MINUS, text[max(0, start - 8) : start])):
+                if unit == "temperature" and (below or _MINUS.search(text[max(0, start - 8) : start])):
                     until = below.end() if below else until
                     numbers = tuple(-number for number in result.numbers)
                     return replace(
@@ -1444,8 +1446,8 @@ class _Reader:
                     r"\s?(?:to|bis|or|oder|–|-|bis\szu|and|und|und\snach|and\safter|von|auf)\s?", between
                 ):
                     scale = second.scale
-                    is_below = second.unit == "temperature" and re.search(
-                        _MINUS, self.text[max(0, first.span[0] - 8) : first.span[0]]
+                    is_below = second.unit == "temperature" and _MINUS.search(
+                        self.text[max(0, first.span[0] - 8) : first.span[0]]
                     )
                     first = replace(first, raw=-first.raw, numbers=(-first.number,)) if is_below else first
                     values[at] = replace(
@@ -1653,7 +1655,7 @@ _SCALED = re.compile(
 _AND_A = re.compile(r"[-\s]+and[-\s]+(?:a|one)[-\s]+(half|quarter)\b|\s?ein(?:halb)\b|\s?([½¼¾])", re.IGNORECASE)
 _DAYS_LISTED = re.compile(r"\.?\s?(?:,|/|–|-|und|bis|oder|auf\sden|bis\szum|to|and|or|until)\s?(?:den\s|the\s)?")
 _RANGE = re.compile(r"\s?(?:to|until|and|or|bis|und|oder|–|-|through)\s?(?:(?:the|zum|den|dem)\s)?")
-_MINUS = r"(?:^|[\s(])(?:[-−–]|minus\s)$"
+_MINUS = re.compile(r"(?:^|[\s(])(?:[-−–]|minus\s)$")
 _BELOW_ZERO = re.compile(r"\s(?:below\s(?:zero|freezing)|of\sfrost|unter\snull|minus|frost)\b", re.IGNORECASE)
 _YEAR_BEFORE = re.compile(r"\b(1[0-9]|20)\d\d(?:\s?[-–/]\s?)$")
 _UNIT = re.compile(
